@@ -3,10 +3,8 @@ import { SHARED_PARAMETERS } from '../../results/request/shared-parameters.ts';
 import { UNCHANGED } from './conditional-responses.ts';
 import { errorResponses } from './error-responses.ts';
 import { pathItem } from './path-item.ts';
-import { type Fragment, refTo } from './schema.ts';
-import { listOf, object } from './writing-schemas.ts';
+import { type Fragment, INSTANT, listOf, object, refTo, TEXT } from './schema.ts';
 
-const INSTANT = refTo('schemas', 'Instant');
 const COUNT: Fragment = { type: 'integer', minimum: 0 };
 
 const SIZE: Fragment = {
@@ -16,8 +14,8 @@ const SIZE: Fragment = {
 
 /** Those after the first four only where the column has them. */
 const COLUMN_STATISTICS: Fragment = {
-  name: { type: 'string' },
-  type: { type: 'string' },
+  name: TEXT,
+  type: TEXT,
   row_count: COUNT,
   null_count: COUNT,
   distinct_count: COUNT,
@@ -68,7 +66,7 @@ const STATISTICS_EXAMPLE: Fragment = {
 export const BROWSING_SCHEMAS: Readonly<Record<string, Fragment>> = {
   LatestExecution: object(
     {
-      execution_id: { type: 'string' },
+      execution_id: TEXT,
       state: refTo('schemas', 'State'),
       submitted_at: INSTANT,
       execution_ended_at: INSTANT,
@@ -77,11 +75,9 @@ export const BROWSING_SCHEMAS: Readonly<Record<string, Fragment>> = {
     },
     ['execution_ended_at', 'expires_at', 'row_count', 'bytes'],
   ),
-  QueryColumn: object({ name: { type: 'string' }, type: { type: 'string' }, description: { type: 'string' } }, [
-    'description',
-  ]),
+  QueryColumn: object({ name: TEXT, type: TEXT, description: TEXT }, ['description']),
   Statistics: object({
-    execution_id: { type: 'string' },
+    execution_id: TEXT,
     query_id: { type: 'integer' },
     row_count: COUNT,
     columns: { type: 'array', items: refTo('schemas', 'ColumnStatistics') },
@@ -91,7 +87,7 @@ export const BROWSING_SCHEMAS: Readonly<Record<string, Fragment>> = {
     allOf: [refTo('schemas', 'Envelope')],
     properties: {
       error: refTo('schemas', 'ExecutionError'),
-      query_parameters: { type: 'object', additionalProperties: { type: 'string' } },
+      query_parameters: { type: 'object', additionalProperties: TEXT },
       ...SIZE,
     },
     unevaluatedProperties: false,
@@ -185,7 +181,7 @@ export function browsingPaths(): Readonly<Record<string, Fragment>> {
 }
 
 function textParameter(name: string, description: string): Fragment {
-  return { name, in: 'query', description, schema: { type: 'string' } };
+  return { name, in: 'query', description, schema: TEXT };
 }
 
 function answered(schema: Fragment, example?: Fragment): Fragment {

@@ -1,6 +1,6 @@
 /** The schemas of what the results endpoints answer (specification §2, contract §§3–4). Fields that do not apply are absent. */
 import { EXECUTION_STATES, type ExecutionState, formatState, STATES } from '../../domain/execution.ts';
-import { type Fragment, refTo } from './schema.ts';
+import { type Fragment, INSTANT, refTo, TEXT } from './schema.ts';
 
 const WITH_RESULT = EXECUTION_STATES.filter((state) => STATES[state].hasResult).map(formatState);
 const FINISHED = EXECUTION_STATES.filter((state) => STATES[state].terminal).map(formatState);
@@ -14,8 +14,6 @@ const MEANINGS: Readonly<Record<ExecutionState, string>> = {
   CANCELLED: 'was cancelled',
   EXPIRED: 'had a result, kept no longer',
 };
-
-const INSTANT = refTo('schemas', 'Instant');
 
 const ENVELOPE: Fragment = {
   execution_id: {
@@ -34,7 +32,7 @@ const ENVELOPE: Fragment = {
   query_parameters: {
     type: 'object',
     description: 'The parameters of the run and their values. Not in answers with rows.',
-    additionalProperties: { type: 'string' },
+    additionalProperties: TEXT,
   },
 };
 
@@ -70,8 +68,8 @@ export const ENVELOPE_SCHEMAS: Readonly<Record<string, Fragment>> = {
     type: 'object',
     description: 'Why an execution failed.',
     properties: {
-      type: { type: 'string' },
-      message: { type: 'string' },
+      type: TEXT,
+      message: TEXT,
       metadata: {
         type: 'object',
         description: 'Where in the query, as far as known.',
@@ -86,25 +84,25 @@ export const ENVELOPE_SCHEMAS: Readonly<Record<string, Fragment>> = {
     type: 'object',
     description: 'Of a difference of two runs: how much changed in all, whatever the filters.',
     properties: {
-      from_execution_id: { type: 'string' },
-      to_execution_id: { type: 'string' },
+      from_execution_id: TEXT,
+      to_execution_id: TEXT,
       added: count('Rows that only the later has.'),
       removed: count('Rows that only the earlier has.'),
       changed: count('Rows of one key whose other values differ.'),
       unchanged: count('Rows that both have.'),
-      key: { type: 'array', items: { type: 'string' } },
-      columns_only_in_from: { type: 'array', items: { type: 'string' }, description: 'Not compared.' },
-      columns_only_in_to: { type: 'array', items: { type: 'string' }, description: 'Not compared.' },
+      key: { type: 'array', items: TEXT },
+      columns_only_in_from: { type: 'array', items: TEXT, description: 'Not compared.' },
+      columns_only_in_to: { type: 'array', items: TEXT, description: 'Not compared.' },
     },
     required: ['from_execution_id', 'to_execution_id', 'added', 'removed', 'changed', 'unchanged'],
   },
   ResultMetadata: {
     type: 'object',
     properties: {
-      column_names: { type: 'array', items: { type: 'string' }, description: 'In the order of the answer.' },
+      column_names: { type: 'array', items: TEXT, description: 'In the order of the answer.' },
       column_types: {
         type: 'array',
-        items: { type: 'string' },
+        items: TEXT,
         description:
           'The type of each column: `varchar`, `double`, `decimal(10, 3)`, `timestamp(3) with time zone`, `array(varchar)`.',
         examples: [['varchar', 'double']],

@@ -11,6 +11,43 @@ export function refTo(section: Section, name: string): Fragment {
   return { $ref: `#/components/${section}/${name}` };
 }
 
+export const TEXT: Fragment = { type: 'string' };
+export const INSTANT = refTo('schemas', 'Instant');
+export const QUERY_ID: Fragment = { type: 'integer', minimum: 1 };
+
+/** An object that has these properties and no others. @param optional those that may be absent */
+export function object(properties: Fragment, optional: readonly string[] = []): Fragment {
+  return { type: 'object', properties, ...requiredOf(properties, optional), additionalProperties: false };
+}
+
+function requiredOf(properties: Fragment, optional: readonly string[]): { readonly required?: readonly string[] } {
+  const required = Object.keys(properties).filter((name) => !optional.includes(name));
+  return required.length > 0 ? { required } : {};
+}
+
+/** What the schema of that name has, and more. @param name of a schema that leaves open what else there may be */
+export function extended(name: string, properties: Fragment, optional: readonly string[] = []): Fragment {
+  const required = requiredOf(properties, optional);
+  return {
+    type: 'object',
+    ...(Object.keys(properties).length > 0 && { properties }),
+    ...required,
+    allOf: [refTo('schemas', name)],
+    unevaluatedProperties: false,
+  };
+}
+
+/** An object of which another schema may say more (`extended`), so what else there may be is left open. */
+export function openObject(properties: Fragment, optional: readonly string[] = []): Fragment {
+  const { additionalProperties: _, ...own } = object(properties, optional);
+  return own;
+}
+
+/** A page of a list. @param name of the property that holds its items */
+export function listOf(name: string, item: Fragment): Fragment {
+  return extended('List', { [name]: { type: 'array', items: item } });
+}
+
 /** What a curated dataset promises, as its declaration says it. */
 export interface DatasetDescription {
   readonly name: string;

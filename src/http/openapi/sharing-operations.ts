@@ -1,9 +1,8 @@
 /** The endpoints that make, list and end shares (contract §11). What is shared is read by the endpoints of results-operations.ts. */
 import { errorResponses } from './error-responses.ts';
 import { pathItem } from './path-item.ts';
-import { type Fragment, refTo } from './schema.ts';
+import { type Fragment, listOf, object, QUERY_ID, refTo, TEXT } from './schema.ts';
 import { answered, pathParameter, written } from './writing-operations.ts';
-import { listOf, object, QUERY_ID, TEXT } from './writing-schemas.ts';
 
 const ABOUT = {
   query:

@@ -1,8 +1,7 @@
 /** The endpoint that tells a caller what its key has used. */
 import { errorResponses } from './error-responses.ts';
 import { pathItem } from './path-item.ts';
-import type { Fragment } from './schema.ts';
-import { extended, object } from './writing-schemas.ts';
+import { extended, type Fragment, object, TEXT } from './schema.ts';
 
 /** Every object of the answer has these. */
 export const USAGE_SCHEMAS: Readonly<Record<string, Fragment>> = {
@@ -16,9 +15,10 @@ export const USAGE_SCHEMAS: Readonly<Record<string, Fragment>> = {
     required: ['requests', 'datapoints', 'bytes'],
   },
 };
+
 const COUNTS = 'UsageCounts';
-const TEXT: Fragment = { type: 'string' };
 const DAY: Fragment = { type: 'string', format: 'date' };
+
 export function usagePaths(): Readonly<Record<string, Fragment>> {
   return {
     '/v1/usage': pathItem({

@@ -2,19 +2,15 @@
 import { WEBHOOK_EVENTS, WEBHOOK_URL_LENGTH_MAX } from '../../domain/webhook.ts';
 import { errorResponses } from './error-responses.ts';
 import { pathItem } from './path-item.ts';
-import { type Fragment, refTo } from './schema.ts';
+import { extended, type Fragment, INSTANT, listOf, object, openObject, QUERY_ID, refTo, TEXT } from './schema.ts';
 import { answered, pathParameter, written } from './writing-operations.ts';
-import { extended, listOf, object } from './writing-schemas.ts';
 
 const TAG = 'Webhooks';
 const LIST = ['listLimit', 'listOffset'].map((name) => refTo('parameters', name));
-const TEXT: Fragment = { type: 'string' };
-const INSTANT = refTo('schemas', 'Instant');
 const EVENT: Fragment = { type: 'string', enum: WEBHOOK_EVENTS };
 const URL: Fragment = { type: 'string', format: 'uri', maxLength: WEBHOOK_URL_LENGTH_MAX };
-const QUERY_ID: Fragment = { type: 'integer', minimum: 1 };
 
-const { additionalProperties: _, ...WEBHOOK_FIELDS } = object(
+const WEBHOOK_FIELDS = openObject(
   {
     id: TEXT,
     user: TEXT,

@@ -3,8 +3,7 @@ import { MEDIA_TYPES } from '../../results/request/format.ts';
 import { errorResponses, type RequestKind } from './error-responses.ts';
 import { type Operation, pathItem } from './path-item.ts';
 import { writtenHeaders } from './response-headers.ts';
-import { type Fragment, refTo } from './schema.ts';
-import { listOf } from './writing-schemas.ts';
+import { type Fragment, listOf, refTo } from './schema.ts';
 
 type Paths = Readonly<Record<string, Fragment>>;
 

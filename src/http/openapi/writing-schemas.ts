@@ -7,38 +7,7 @@ import {
   TAGS_MAX,
 } from '../../domain/query.ts';
 import { SCOPES } from '../../domain/scope.ts';
-import { type Fragment, refTo } from './schema.ts';
-
-export const TEXT: Fragment = { type: 'string' };
-const INSTANT = refTo('schemas', 'Instant');
-export const QUERY_ID: Fragment = { type: 'integer', minimum: 1 };
-
-export function object(properties: Fragment, optional: readonly string[] = []): Fragment {
-  return { type: 'object', properties, ...requiredOf(properties, optional), additionalProperties: false };
-}
-
-function requiredOf(properties: Fragment, optional: readonly string[]): { readonly required?: readonly string[] } {
-  const required = Object.keys(properties).filter((name) => !optional.includes(name));
-  return required.length > 0 ? { required } : {};
-}
-
-/** What the schema of that name has, and more. @param name of a schema that leaves open what else there may be */
-export function extended(name: string, properties: Fragment, optional: readonly string[] = []): Fragment {
-  const required = requiredOf(properties, optional);
-  return {
-    type: 'object',
-    ...(Object.keys(properties).length > 0 && { properties }),
-    ...required,
-    allOf: [refTo('schemas', name)],
-    unevaluatedProperties: false,
-  };
-}
-
-/** Leaves open what else there may be. */
-function base(properties: Fragment, optional: readonly string[] = []): Fragment {
-  const { additionalProperties: _, ...own } = object(properties, optional);
-  return own;
-}
+import { extended, type Fragment, INSTANT, object, openObject, QUERY_ID, refTo, TEXT } from './schema.ts';
 
 const PARAMETER_TYPE: Fragment = { type: 'string', enum: QUERY_PARAMETER_TYPES };
 const ENUM_OPTIONS: Fragment = { type: 'array', items: TEXT };
@@ -118,7 +87,7 @@ const TEAM = object({ name: TEXT, members: { type: 'array', items: TEXT }, creat
 
 export const LIST_SCHEMAS: Readonly<Record<string, Fragment>> = {
   /** What every list has beside its items. */
-  List: base(
+  List: openObject(
     {
       total: { type: 'integer', minimum: 0 },
       next_offset: { type: 'integer', minimum: 1 },
@@ -127,10 +96,6 @@ export const LIST_SCHEMAS: Readonly<Record<string, Fragment>> = {
     ['next_offset', 'next_uri'],
   ),
 };
-
-export function listOf(name: string, item: Fragment): Fragment {
-  return extended('List', { [name]: { type: 'array', items: item } });
-}
 
 /** What a query says of itself, wherever it is shown. */
 const QUERY_PROPERTIES: Fragment = {
@@ -155,13 +120,13 @@ const QUERY_PROPERTIES: Fragment = {
 export const WRITING_SCHEMAS: Readonly<Record<string, Fragment>> = {
   QueryParameter: PARAMETER,
   NewQueryParameter: NEW_PARAMETER,
-  QueryDefinition: base(DEFINITION, Object.keys(DEFINITION)),
+  QueryDefinition: openObject(DEFINITION, Object.keys(DEFINITION)),
   QueryChanges: extended('QueryDefinition', {}),
   NewQuery: extended('QueryDefinition', { query_id: { ...QUERY_ID, description: 'The next one, when absent.' } }, [
     'query_id',
   ]),
   QueryId: object({ query_id: QUERY_ID }),
-  QueryFields: base(QUERY_PROPERTIES, ['query_sql', 'schedule', 'latest_execution']),
+  QueryFields: openObject(QUERY_PROPERTIES, ['query_sql', 'schedule', 'latest_execution']),
   ListedQuery: extended('QueryFields', {}),
   Query: extended(
     'QueryFields',
@@ -195,7 +160,7 @@ export const WRITING_SCHEMAS: Readonly<Record<string, Fragment>> = {
   NewUser: object({ name: TEXT }),
   Team: TEAM,
   NewTeam: object({ name: TEXT, members: { type: 'array', items: TEXT } }, ['members']),
-  KeyFields: base(KEY, KEY_OPTIONAL),
+  KeyFields: openObject(KEY, KEY_OPTIONAL),
   Key: extended('KeyFields', {}),
   NewKey: object(
     {
