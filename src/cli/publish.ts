@@ -89,8 +89,8 @@ async function tellIfTruncated(service: Service, { id, state }: Execution, conte
 
 async function publishFile(service: Service, file: string, options: PublishCommandOptions, context: CommandContext) {
   const { publish } = await import('../publishing/publish.ts');
-  const { publisherOf } = await import('../compose/publishing.ts');
-  const { dependencies, options: publishOptions } = await publisherOf(service, {
+  const { publishArguments } = await import('../compose/publishing.ts');
+  const { dependencies, options: publishOptions } = await publishArguments(service, {
     newId: () => context.newExecutionId(context.clock()),
     owner: context.owner,
     random: context.random,

@@ -1,4 +1,4 @@
-/** From the service's parts to what publishing needs. */
+/** From the service's parts to what publishing needs, and what curated datasets demand of the results of their queries. */
 import { columnMismatch } from '../datasets/check-columns.ts';
 import type { Dataset } from '../datasets/dataset.ts';
 import { isCurated } from '../datasets/register.ts';
@@ -20,12 +20,13 @@ export interface PublisherEffects {
   readonly random: () => number;
 }
 
-export interface Publisher {
+/** What `publish` takes beside the request: what it works with, and how results are laid out and kept. */
+export interface PublishArguments {
   readonly dependencies: PublishDependencies;
   readonly options: PublishOptions;
 }
 
-export async function publisherOf(service: Service, effects: PublisherEffects): Promise<Publisher> {
+export async function publishArguments(service: Service, effects: PublisherEffects): Promise<PublishArguments> {
   const { settings, directories, clock, sleep } = service;
   // What is being written is as private as what is stored, also where the store is outside the data directory.
   await makeWorkspace(directories.staging);

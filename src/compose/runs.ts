@@ -10,7 +10,7 @@ import type { PublishRun, RunEvent } from '../runs/run-claimed.ts';
 import { RunQueue } from '../runs/run-queue.ts';
 import type { RunnerDeps } from '../runs/runner.ts';
 import { engineInRoom } from './engine.ts';
-import { findCuratedDataset, type PublisherEffects, publisherOf } from './publishing.ts';
+import { findCuratedDataset, type PublisherEffects, publishArguments } from './publishing.ts';
 import type { Service } from './service.ts';
 
 export interface RunEffects extends Omit<PublisherEffects, 'newId'> {
@@ -71,7 +71,7 @@ async function declaredSources(service: Service): Promise<readonly SourceTable[]
 async function publishRun(service: Service, effects: RunEffects): Promise<PublishRun> {
   const { settings, clock } = service;
   const newId = () => effects.newExecutionId(clock());
-  const { dependencies, options } = await publisherOf(service, { ...effects, newId });
+  const { dependencies, options } = await publishArguments(service, { ...effects, newId });
   const catalog = await service.catalog();
   return async ({ executionId, queryId, path, types, dataset, lease, giveUp }, signal) => {
     const source = { kind: 'file', path } as const;

@@ -16,7 +16,7 @@ import type { LimitParts } from '../replicas/live-replicas.ts';
 import { WorkQueue } from '../results/limits/work-queue.ts';
 import type { RunQueue } from '../runs/run-queue.ts';
 import { diskBytes, freeForDisk } from '../settings/disk.ts';
-import { publisherOf } from './publishing.ts';
+import { publishArguments } from './publishing.ts';
 import { expressionLimitsOf } from './read-path.ts';
 import { isOnOneDisk } from './room-for-commits.ts';
 import { queryChecker, runQueueOf } from './runs.ts';
@@ -100,7 +100,7 @@ async function publishUpload(
   upload: Upload,
   signal: AbortSignal,
 ) {
-  const { dependencies, options } = await publisherOf(service, effects);
+  const { dependencies, options } = await publishArguments(service, effects);
   const { keyId, body, announcedBytes, commit, ...request } = upload;
   using staged = await staging.begin(announcedBytes);
   return await publish(

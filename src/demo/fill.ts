@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Catalog } from '../catalog/catalog.ts';
-import { type PublisherEffects, publisherOf } from '../compose/publishing.ts';
+import { type PublisherEffects, publishArguments } from '../compose/publishing.ts';
 import type { Service } from '../compose/service.ts';
 import { CURATORS, unlessThere } from '../datasets/register.ts';
 import { STATES } from '../domain/execution.ts';
@@ -74,7 +74,7 @@ async function publishQueries(
     const latest = await executions.findLatest(id, {}, service.clock());
     if (latest !== undefined && STATES[latest.state].hasResult) continue;
     tell(`publishing query ${id}: ${name}`);
-    const { dependencies, options } = await publisherOf(service, effects);
+    const { dependencies, options } = await publishArguments(service, effects);
     const source = { kind: 'file', path: join(folder, file) } as const;
     await publish(dependencies, { queryId: id, source, format, types }, options, effects.signal);
   }

@@ -1,6 +1,6 @@
 /** A publisher that works directly on the data directory, whether or not a service is running on it. */
 import type { Executions } from '../catalog/catalog.ts';
-import { type PublisherEffects, publisherOf } from '../compose/publishing.ts';
+import { type PublisherEffects, publishArguments } from '../compose/publishing.ts';
 import { openService, type ServiceEffects } from '../compose/service.ts';
 import type { Execution } from '../domain/execution.ts';
 import { publish } from '../publishing/publish.ts';
@@ -20,7 +20,7 @@ export async function openLocalPublisher(settings: Settings, effects: LocalEffec
       checkedParameters(request.parameters);
       requireNewRun(request);
       const parsed = checkedTypes(types);
-      const { dependencies, options } = await publisherOf(service, publisherEffects);
+      const { dependencies, options } = await publishArguments(service, publisherEffects);
       const never = new AbortController().signal;
       return await publish(dependencies, { ...request, types: parsed }, options, signal ?? never, onProgress);
     },

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import type { TestContext } from 'node:test';
 import { monotonicFactory, ulid } from 'ulid';
 import type { Catalog } from '../../src/catalog/catalog.ts';
-import { publisherOf } from '../../src/compose/publishing.ts';
+import { publishArguments } from '../../src/compose/publishing.ts';
 import { type ServerEffects, serve } from '../../src/compose/server.ts';
 import { openService, type ServiceEffects } from '../../src/compose/service.ts';
 import { parseColumnType } from '../../src/domain/column-type.ts';
@@ -182,7 +182,7 @@ export async function startHttpService(
       if ((await catalog.queries.find(queryId)) === undefined) {
         await catalog.queries.add({ id: queryId, owner: ANN, visibility: 'public' }, commandLine.now);
       }
-      const publisher = await publisherOf(service, {
+      const publisher = await publishArguments(service, {
         newId: () => ulid(commandLine.now),
         owner: currentLeaseOwner(),
         random: Math.random,

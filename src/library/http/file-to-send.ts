@@ -8,13 +8,13 @@ import { extname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type ColumnType, formatColumnType } from '../../domain/column-type.ts';
 import { PublishError } from '../../publishing/publish-error.ts';
-import { refuseReading } from '../../publishing/sources/read-input.ts';
+import { refuseFileOptions } from '../../publishing/sources/read-input.ts';
 import { spoolRows } from '../../publishing/sources/rows/spool-rows.ts';
-import { type Format, formatOfName, localFile } from '../../publishing/sources/source-file.ts';
+import { formatOfName, type InputFormat, localFile } from '../../publishing/sources/source-file.ts';
 import { UNLIMITED_STAGING } from '../../publishing/staging-budget.ts';
 import type { FilePublication, Publication } from '../publication.ts';
 
-const CONTENT_TYPES: Readonly<Record<Format, string>> = {
+const CONTENT_TYPES: Readonly<Record<InputFormat, string>> = {
   parquet: 'application/vnd.apache.parquet',
   csv: 'text/csv',
   ndjson: 'application/x-ndjson',
@@ -46,7 +46,7 @@ export async function fileToSend(
   // No limit: the disk is the caller's.
   const spool = { path: join(folder, 'input'), onRead, staged: UNLIMITED_STAGING };
   if (publication.source.kind === 'rows') {
-    refuseReading(publication as FilePublication & typeof publication);
+    refuseFileOptions(publication as FilePublication & typeof publication);
     const told = await spoolRows(publication.source.rows, { ...spool, declared: types }, signal);
     return await hashed(spool.path, CONTENT_TYPES.ndjson, typeParameters(told), signal);
   }
@@ -65,7 +65,7 @@ function nameWithin(path: string): string {
   return /^\.(gz|zst|zstd)$/i.test(extname(path)) ? path.slice(0, -extname(path).length) : path;
 }
 
-function contentType(format: Format | undefined, encoding: FilePublication['encoding']): string {
+function contentType(format: InputFormat | undefined, encoding: FilePublication['encoding']): string {
   // A text type, so that it can have a charset.
   const type = format === undefined ? 'text/plain' : CONTENT_TYPES[format];
   if (encoding === undefined) return type;

@@ -3,11 +3,18 @@ import { join } from 'node:path';
 import type { ColumnType } from '../../domain/column-type.ts';
 import { PublishError } from '../publish-error.ts';
 import { type Rows, spoolRows } from './rows/spool-rows.ts';
-import { type FileInput, localFile, type ReadableFile, type Reading, readableFile, type Spool } from './source-file.ts';
+import {
+  type FileInput,
+  type FileOptions,
+  localFile,
+  type ReadableFile,
+  readableFile,
+  type Spool,
+} from './source-file.ts';
 
 export type Input = FileInput | { readonly kind: 'rows'; readonly rows: Rows };
 
-export interface InputRequest extends Reading {
+export interface InputRequest extends FileOptions {
   readonly source: Input;
   /** Types of columns that the input cannot tell; it need not have all of these columns. */
   readonly types?: ReadonlyMap<string, ColumnType>;
@@ -42,7 +49,7 @@ export async function localInput(
   const { source, types = new Map() } = request;
   const spool = { path: join(folder, 'input'), ...copies };
   if (source.kind !== 'rows') return { path: await localFile(source, spool, signal), types };
-  refuseReading(request);
+  refuseFileOptions(request);
   const told = await spoolRows(source.rows, { declared: types, ...spool }, signal);
   return { path: spool.path, types: told };
 }
@@ -60,8 +67,8 @@ export async function readInput(
   return { ...(await readableFile({ path, name }, request, { folder, staged, room }, signal)), types };
 }
 
-/** @throws PublishError for what says how a file is to be read */
-export function refuseReading(request: Reading): void {
+/** For rows, which are no file. @throws PublishError for what says how a file is to be read */
+export function refuseFileOptions(request: FileOptions): void {
   const given = (['format', 'delimiter', 'encoding'] as const).find((name) => request[name] !== undefined);
   if (given !== undefined) throw new PublishError(`${given} is for files and streams, and these are rows`);
 }

@@ -16,13 +16,13 @@ import { HEAD_BYTES, refuseForeign } from './foreign-file.ts';
 import type { JsonLayout } from './json/json-relation.ts';
 
 const FORMATS = ['parquet', 'csv', 'ndjson'] as const;
-export type Format = (typeof FORMATS)[number];
+export type InputFormat = (typeof FORMATS)[number];
 
 export type FileInput =
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'stream'; readonly stream: Readable };
 
-const EXTENSIONS: Readonly<Record<string, Format>> = {
+const EXTENSIONS: Readonly<Record<string, InputFormat>> = {
   '.parquet': 'parquet',
   '.csv': 'csv',
   '.tsv': 'csv',
@@ -35,7 +35,7 @@ const EXTENSIONS: Readonly<Record<string, Format>> = {
 const NODES_OWN = /^\/(?:dev|proc\/self)\/fd\/(?:[3-9]|1[0-5])$/;
 
 /** The format that a file's name tells. */
-export function formatOfName(name: string): Format | undefined {
+export function formatOfName(name: string): InputFormat | undefined {
   return EXTENSIONS[extname(name).toLowerCase()];
 }
 
@@ -99,9 +99,10 @@ async function copyTo({ path, onRead, staged, room }: Spool, stream: Readable, s
   return path;
 }
 
-export interface Reading {
+/** How a file, or a stream of one, is to be read. */
+export interface FileOptions {
   /** By the file's name or first bytes when left out. */
-  readonly format?: Format | undefined;
+  readonly format?: InputFormat | undefined;
   /** What separates the fields of a CSV file; a comma, a semicolon or a tab, as the header has it, when left out. */
   readonly delimiter?: string | undefined;
   /** Of text; UTF-8 when left out. */
@@ -127,7 +128,7 @@ export interface ReadableFile {
  */
 export async function readableFile(
   { path, name }: { readonly path: string; readonly name: string },
-  { format, encoding = 'utf-8', delimiter, compression: declared, decompression }: Reading,
+  { format, encoding = 'utf-8', delimiter, compression: declared, decompression }: FileOptions,
   { folder, staged, room }: { readonly folder: string } & Pick<Spool, 'staged' | 'room'>,
   signal: AbortSignal,
 ): Promise<ReadableFile> {
@@ -183,7 +184,7 @@ function isUtf16(head: Buffer): boolean {
   return Math.max(...zeros) > head.length / 4 && Math.min(...zeros) < head.length / 64;
 }
 
-function kindOf(head: Buffer, name: string, format: Format | undefined): FileKind {
+function kindOf(head: Buffer, name: string, format: InputFormat | undefined): FileKind {
   const first = head
     .toString('utf8')
     .replace(/^\ufeff/, '')
