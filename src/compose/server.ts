@@ -6,30 +6,25 @@ import { registerDatasets } from '../datasets/register.ts';
 import { type Clock, isExpired } from '../domain/instant.ts';
 import { once } from '../domain/once.ts';
 import { NEVER } from '../domain/time.ts';
-import { NotReady } from '../errors/not-ready.ts';
-import { StartupError } from '../errors/startup-error.ts';
 import { openFilesMax } from '../files/open-files-max.ts';
 import { AuthFailureLimiter } from '../http/auth-failure-limiter.ts';
 import type { Authenticate } from '../http/authenticate.ts';
 import { CompressedCache } from '../http/compressed-cache.ts';
 import { InFlightRequests } from '../http/in-flight-requests.ts';
 import type { RequestTokens } from '../http/rate-limit.ts';
-import { Readiness } from '../http/readiness.ts';
 import { requestIds } from '../http/request-ids.ts';
 import { makeResponseCache } from '../http/response-cache.ts';
 import type { DatasetRoute } from '../http/results-routes.ts';
 import { type HttpOptions, type RunningServer, startServer } from '../http/server.ts';
 import type { RandomBytes } from '../keys/create-key.ts';
 import { hashKey } from '../keys/key-hash.ts';
-import { requireStillJoined } from '../maintenance/installation.ts';
 import type { Metrics } from '../observation/metrics.ts';
 import { fanOut, type Observe } from '../observation/observation.ts';
 import type { CatalogCache } from '../results/cache/catalog-cache.ts';
-import type { MissingResults } from '../results/cache/missing-results.ts';
 import type { RunQueue } from '../runs/run-queue.ts';
 import { unsentBytesMax } from '../settings/memory.ts';
-import type { ResultStore } from '../store/result-store.ts';
 import { CACHE_SHARES } from './cache-shares.ts';
+import { healthOf } from './health.ts';
 import { rateLimitOf } from './rate-limit.ts';
 import { openReadPath } from './read-path.ts';
 import { joinReplicas, type ReplicaOfProcess } from './replicas.ts';
@@ -219,38 +214,6 @@ function httpOptionsOf(
     responseCache,
     unsentBytesMax: unsentBytesMax(settings),
   };
-}
-
-function healthOf(parts: Parameters<typeof readinessOf>[0], observe: Observe, service: Service) {
-  return { readiness: readinessOf(parts, observe, service), missingResults: () => parts.missing.count };
-}
-
-function readinessOf(
-  {
-    catalog,
-    store,
-    missing,
-  }: { readonly catalog: Catalog; readonly store: ResultStore; readonly missing: MissingResults },
-  observe: Observe,
-  { monotonic, sleep }: Service,
-): Readiness {
-  return new Readiness({
-    checks: {
-      catalog: () => catalog.check(),
-      store: async () => {
-        await store.check();
-        await requireStillJoined({ catalog, store }).catch((error: unknown) => {
-          const other = 'it is not the one that belongs to the catalog';
-          const unknown = 'whether it belongs to the catalog cannot be told';
-          throw new NotReady(error instanceof StartupError ? other : unknown, { cause: error });
-        });
-        await missing.lookAgain();
-      },
-    },
-    monotonic,
-    sleep,
-    onFailed: (name, error) => observe({ kind: 'fault', what: `not ready: the ${name}`, error }),
-  });
 }
 
 /** Looks a key up, and counts the wrong keys of each address. An expired key counts as wrong. */
