@@ -6,10 +6,8 @@
  * texts is joined rather than walked.
  */
 import { type ColumnType, formatColumnType } from '../domain/column-type.ts';
+import { FEW_COLUMNS_MAX } from './few-columns.ts';
 import { isWideDecimal, storedColumn, storedField } from './storage-type.ts';
-
-/** Up to so many columns an expression for each is quicker. */
-const FEW_COLUMNS_MAX = 200;
 
 /** A SQL expression for the cell bytes of `expression`, a stored value of this type: a BIGINT, never null. */
 export function cellBytesOf(type: ColumnType, expression: string): string {

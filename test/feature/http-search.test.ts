@@ -7,7 +7,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { FEW_COLUMNS_MAX } from '../../src/results/compile/many-columns.ts';
+import { FEW_COLUMNS_MAX } from '../../src/duckdb/few-columns.ts';
 import { openFolderDuckDb } from './folder-duckdb.ts';
 import { getEnvelope, getText } from './http-client.ts';
 import { type HttpService, startHttpService } from './http-service.ts';

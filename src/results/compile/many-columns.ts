@@ -10,9 +10,6 @@ import type { Parameters } from '../../duckdb/parameters.ts';
 import { storedColumn } from '../../duckdb/storage-type.ts';
 import type { ProjectedColumn, RowEncoding } from './row-encoding.ts';
 
-/** Up to so many columns, an expression for each is faster. */
-export const FEW_COLUMNS_MAX = 200;
-
 export function rowOfMany(encoding: RowEncoding, parameters: Parameters): string {
   const { columns, format } = encoding;
   const groups = [...Map.groupBy(columns.keys(), (position) => typeOf(columns, position)).values()];

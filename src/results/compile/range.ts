@@ -6,12 +6,13 @@
  */
 import { rowBytesOf, totalBytesOf } from '../../duckdb/cell-bytes.ts';
 import { csvFieldOf } from '../../duckdb/csv-quoting.ts';
+import { FEW_COLUMNS_MAX } from '../../duckdb/few-columns.ts';
 import { finiteJsonValueOf, jsonValueOf, mayBeNonFinite } from '../../duckdb/json-value.ts';
 import { Parameters } from '../../duckdb/parameters.ts';
 import type { Statement } from '../../duckdb/statement.ts';
 import { storedColumn } from '../../duckdb/storage-type.ts';
 import type { TextFormat } from '../request/format.ts';
-import { FEW_COLUMNS_MAX, rowOfMany } from './many-columns.ts';
+import { rowOfMany } from './many-columns.ts';
 import { type ProjectedColumn, ROW_SEPARATOR, type RowEncoding } from './row-encoding.ts';
 
 /** Rows `from` (inclusive) to `to` (exclusive) of the part at `path`, counted within the part. */

@@ -2,11 +2,11 @@
  * `search` as SQL: whether one of the columns contains the text, whatever the case. `lower` folds both sides, as for `ilike`.
  */
 import { type ColumnType, formatColumnType } from '../../domain/column-type.ts';
+import { FEW_COLUMNS_MAX } from '../../duckdb/few-columns.ts';
 import { plainText } from '../../duckdb/json-value.ts';
 import type { Parameters } from '../../duckdb/parameters.ts';
 import { storedColumn } from '../../duckdb/storage-type.ts';
 import type { ColumnRef } from '../plan/predicate.ts';
-import { FEW_COLUMNS_MAX } from './many-columns.ts';
 
 /** @param columns at least one @returns SQL of type BOOLEAN in parentheses, true for rows that match, else false or null */
 export function compileSearch(columns: readonly ColumnRef[], text: string, parameters: Parameters): string {

@@ -6,9 +6,9 @@
 import type { RowRange } from '../../domain/blocks.ts';
 import { type Part, widestRowOf } from '../../domain/result-set.ts';
 import { type DuckDb, isOutOfMemory } from '../../duckdb/duckdb.ts';
+import { FEW_COLUMNS_MAX } from '../../duckdb/few-columns.ts';
 import { RequestError } from '../../errors/errors.ts';
 import { ObjectDamaged } from '../../store/result-store.ts';
-import { FEW_COLUMNS_MAX } from '../compile/many-columns.ts';
 import { compileFit, compileRange, type ReadMode } from '../compile/range.ts';
 import { estimatedBytes, type RowEncoding } from '../compile/row-encoding.ts';
 import { readAbout, readRowTexts, requireNarrow } from '../derived/row-files/read-row-texts.ts';

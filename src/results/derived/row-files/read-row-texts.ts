@@ -2,7 +2,7 @@
 import type { RowRange } from '../../../domain/blocks.ts';
 import type { Column } from '../../../domain/result-set.ts';
 import type { DuckDb, Row } from '../../../duckdb/duckdb.ts';
-import { FEW_COLUMNS_MAX } from '../../compile/many-columns.ts';
+import { FEW_COLUMNS_MAX } from '../../../duckdb/few-columns.ts';
 import { compileFit, type ReadMode } from '../../compile/range.ts';
 import { projectAll } from '../../compile/row-encoding.ts';
 import { compileNameBytes, compileRowTexts } from '../../compile/row-texts.ts';

@@ -1,7 +1,7 @@
 /** Takes from a row file's rows what an answer needs: whole rows, or only the members of some columns, with their cell bytes. */
 import type { ColumnType } from '../../../domain/column-type.ts';
 import { fixedWidthOf } from '../../../duckdb/cell-bytes.ts';
-import { FEW_COLUMNS_MAX } from '../../compile/many-columns.ts';
+import { FEW_COLUMNS_MAX } from '../../../duckdb/few-columns.ts';
 import type { ProjectedColumn } from '../../compile/row-encoding.ts';
 import { findMembers, isNull, type Members, membersOf, writeMembers } from './cut-members.ts';
 import { type BlockRows, COMMA } from './row-block.ts';
