@@ -266,6 +266,44 @@ describe('names and addresses', () => {
     assert.deepEqual(only(rows, 'operator_name', 'operator_contract_address'), [['New', OPERATOR_A]]);
   });
 
+  test('what is not known of an operator or a service makes no row, and counts for nobody', async () => {
+    const world: World = {
+      increased: [
+        [OPERATOR_A, ANN, 'cbETH', '3'],
+        [OPERATOR_A, null, 'cbETH', '1'],
+        [null, BOB, 'cbETH', '5'],
+      ],
+      decreased: [[null, ANN, 'cbETH', '1', 2]],
+      statuses: [
+        [OPERATOR_A, AVS_1, 1, 1, 0],
+        [null, AVS_1, 1, 1, 1],
+        [null, AVS_2, 1, 1, 2],
+        [OPERATOR_B, null, 1, 1, 3],
+        [null, null, 1, 1, 4],
+      ],
+      operators: [[null, 'Nobody', 'https://nobody.example']],
+      avss: [[null, 'Nothing', 'https://nothing.example']],
+    };
+    assert.deepEqual(
+      only(await rowsIn('operator-stats', world), 'operator_contract_address', 'num_stakers', 'total_TVL'),
+      [
+        [OPERATOR_A, 1, 4],
+        [OPERATOR_B, 0, 0],
+      ],
+    );
+    assert.deepEqual(
+      only(await rowsIn('avs-stats', world), 'avs_contract_address', 'num_operators', 'num_stakers', 'total_TVL'),
+      [
+        [AVS_1, 1, 1, 4],
+        [AVS_2, 0, 0, 0],
+      ],
+    );
+    assert.deepEqual(
+      only(await rowsIn('operator-to-avs-mapping', world), 'avs_contract_address', 'operator_contract_address'),
+      [[AVS_1, OPERATOR_A]],
+    );
+  });
+
   test('addresses match in any case, and are answered in lower case', async () => {
     const world: World = {
       increased: [[OPERATOR_A, ANN, 'cbETH', '3']],

@@ -14,10 +14,12 @@ const AS_OF = '2024-03-31T00:00:00Z';
 
 export const address = (digit: string) => `0x${digit.repeat(40)}`;
 
-type Events = readonly (readonly [operator: string, staker: string, token: string, ether: string, block?: number])[];
+/** Null is an address that is not known. */
+type Address = string | null;
+type Events = readonly (readonly [operator: Address, staker: Address, token: string, ether: string, block?: number])[];
 export type Statuses = readonly (readonly [
-  operator: string,
-  avs: string,
+  operator: Address,
+  avs: Address,
   status: 0 | 1,
   block: number,
   logIndex: number,
@@ -28,8 +30,8 @@ export interface World {
   readonly decreased?: Events;
   readonly statuses?: Statuses;
   readonly rates?: readonly (readonly [token: string, rate: number, block: number])[];
-  readonly operators?: readonly (readonly [operator: string, name: string, website: string, updatedAt?: string])[];
-  readonly avss?: readonly (readonly [avs: string, name: string, website: string])[];
+  readonly operators?: readonly (readonly [operator: Address, name: string, website: string, updatedAt?: string])[];
+  readonly avss?: readonly (readonly [avs: Address, name: string, website: string])[];
 }
 
 export const contractOf = (token: string) => STRATEGIES.find((s) => s.token === token)?.contract ?? token;

@@ -6,7 +6,7 @@ WITH
 {{registrations}},
 {{avs_profiles}},
 known_avs AS (
-  SELECT lower(avs) AS avs FROM restaking.operator_avs_registration_status_updated
+  SELECT lower(avs) AS avs FROM restaking.operator_avs_registration_status_updated WHERE avs IS NOT NULL
   UNION
   SELECT avs FROM avs_profile
 ),

@@ -7,7 +7,7 @@ WITH
 known_operator AS (
   SELECT operator FROM net_shares
   UNION
-  SELECT lower(operator) FROM restaking.operator_avs_registration_status_updated
+  SELECT lower(operator) FROM restaking.operator_avs_registration_status_updated WHERE operator IS NOT NULL
   UNION
   SELECT operator FROM operator_profile
 ),

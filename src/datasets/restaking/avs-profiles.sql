@@ -3,6 +3,7 @@ avs_metadata_by_age AS (
   SELECT lower(avs) AS avs, name, website,
     ROW_NUMBER() OVER (PARTITION BY lower(avs) ORDER BY updated_at DESC, name, website) AS age
   FROM restaking.avs_metadata
+  WHERE avs IS NOT NULL
 ),
 avs_profile AS (
   SELECT avs, name, website

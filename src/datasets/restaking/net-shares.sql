@@ -4,9 +4,11 @@ share_change AS (
   SELECT lower(operator) AS operator, lower(staker) AS staker, lower(strategy) AS strategy,
     CAST(shares AS DECIMAL(38, 0)) AS shares
   FROM restaking.operator_shares_increased
+  WHERE operator IS NOT NULL
   UNION ALL
   SELECT lower(operator), lower(staker), lower(strategy), -CAST(shares AS DECIMAL(38, 0))
   FROM restaking.operator_shares_decreased
+  WHERE operator IS NOT NULL
 ),
 net_shares AS (
   SELECT operator, staker, strategy, SUM(shares) AS shares

@@ -4,6 +4,7 @@ status_by_age AS (
   SELECT lower(avs) AS avs, lower(operator) AS operator, status, block_time,
     ROW_NUMBER() OVER (PARTITION BY lower(avs), lower(operator) ORDER BY block_number DESC, log_index DESC) AS age
   FROM restaking.operator_avs_registration_status_updated
+  WHERE avs IS NOT NULL AND operator IS NOT NULL
 ),
 registered AS (
   SELECT avs, operator, block_time AS registered_at
