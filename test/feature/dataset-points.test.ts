@@ -220,6 +220,15 @@ describe('accounts', () => {
   });
 });
 
+test('an NFT that somebody unknown bought or sold counts for the other side', async () => {
+  const trades = [
+    { buyer: null, seller: W1, amount_usd: 10, block_time: RECENT },
+    { buyer: W1, seller: null, amount_usd: 4, block_time: RECENT },
+    { buyer: null, seller: null, amount_usd: 1, block_time: RECENT },
+  ];
+  assert.deepEqual(await ofWallet1({ 'nft.trades': trades }, 'nft_volume_usd'), [14]);
+});
+
 describe('L14D_active_tier', () => {
   /** Within the 14 days. */
   const cases: readonly (readonly [tier: string, engagements: number, casts: number, transactions: number])[] = [

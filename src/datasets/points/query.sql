@@ -124,11 +124,11 @@ wallet_tier AS (
     AND COALESCE(recent_casts.casts, 0) + COALESCE(transaction_count.recent, 0) >= tier.actions_min
   GROUP BY quest.wallet
 ),
--- Bought and sold alike; a trade with oneself counts once.
+-- Bought and sold alike; a trade with oneself counts once. Either side may be unknown (null).
 nft_side AS (
   SELECT lower(buyer) AS wallet, amount_usd FROM nft.trades
   UNION ALL
-  SELECT lower(seller), amount_usd FROM nft.trades WHERE lower(seller) <> lower(buyer)
+  SELECT lower(seller), amount_usd FROM nft.trades WHERE lower(seller) IS DISTINCT FROM lower(buyer)
 ),
 nft_volume AS (
   SELECT wallet, CAST(CAST(SUM(CAST(amount_usd AS DECIMAL(38, 6))) AS VARCHAR) AS DOUBLE) AS usd
