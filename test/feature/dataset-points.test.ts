@@ -208,6 +208,29 @@ describe('accounts', () => {
     );
   });
 
+  test('engagers of one name are two users, each with its own engagements', async () => {
+    const row = await ofWallet1(
+      {
+        'social.verified_wallets': [{ social_id: 5, wallet: W1 }],
+        'social.profiles': [
+          { social_id: 6, social_name: 'sam' },
+          { social_id: 7, social_name: 'sam' },
+          { social_id: 8, social_name: 'ann' },
+          { social_id: 9, social_name: '11' },
+        ],
+        'social.engagements': [
+          ...times(2, engagement(5, 6)),
+          ...times(2, engagement(5, 7)),
+          ...times(3, engagement(5, 8)),
+          engagement(5, 9),
+          engagement(5, 11),
+        ],
+      },
+      'top_engagers',
+    );
+    assert.deepEqual(row, [['ann', 'sam', 'sam']]);
+  });
+
   test('nobody counts as an engager of themselves', async () => {
     const row = await ofWallet1(
       {

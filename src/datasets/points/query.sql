@@ -69,19 +69,24 @@ top_domain AS (
   WHERE place <= 3
   GROUP BY social_id
 ),
--- An engager without a profile goes by its id. Nobody engages with themselves.
+-- Nobody engages with themselves.
 engagement AS (
-  SELECT engagements.social_id, engagements.engaged_at,
-    COALESCE(profile.social_name, CAST(engagements.engager_social_id AS VARCHAR)) AS engager
+  SELECT social_id, engaged_at, engager_social_id
   FROM social.engagements
-  LEFT JOIN profile ON profile.social_id = engagements.engager_social_id
-  WHERE engagements.engager_social_id <> engagements.social_id
+  WHERE engager_social_id <> social_id
+),
+-- Several accounts may have the same name, so they are counted by id. An engager without a profile goes by its id.
+engager_count AS (
+  SELECT engagement.social_id, engagement.engager_social_id, COUNT(*) AS engagements,
+    COALESCE(profile.social_name, CAST(engagement.engager_social_id AS VARCHAR)) AS engager
+  FROM engagement
+  LEFT JOIN profile ON profile.social_id = engagement.engager_social_id
+  GROUP BY engagement.social_id, engagement.engager_social_id, profile.social_name
 ),
 engager_by_place AS (
   SELECT social_id, engager,
-    ROW_NUMBER() OVER (PARTITION BY social_id ORDER BY COUNT(*) DESC, engager) AS place
-  FROM engagement
-  GROUP BY social_id, engager
+    ROW_NUMBER() OVER (PARTITION BY social_id ORDER BY engagements DESC, engager, engager_social_id) AS place
+  FROM engager_count
 ),
 top_engager AS (
   SELECT social_id, array_agg(engager ORDER BY place) AS engagers
