@@ -243,6 +243,22 @@ describe('accounts', () => {
   });
 });
 
+test('large amounts come back to the digit: a sum of one amount is that amount', async () => {
+  for (const amount of [4406568420.56, 639315521249.39, 20469904917984, 8811220089068316, 1e17, -4406568420.56]) {
+    const row = await ofWallet1(
+      {
+        'points.quests_completed': [quest(W1, amount)],
+        'nft.trades': [{ buyer: W1, seller: W2, amount_usd: amount, block_time: RECENT }],
+        'dex.trades': [{ taker: W1, amount_usd: amount, block_time: RECENT }],
+      },
+      'current_pts',
+      'nft_volume_usd',
+      'dex_volume_usd',
+    );
+    assert.deepEqual(row, [amount, amount, amount]);
+  }
+});
+
 test('an NFT that somebody unknown bought or sold counts for the other side', async () => {
   const trades = [
     { buyer: null, seller: W1, amount_usd: 10, block_time: RECENT },

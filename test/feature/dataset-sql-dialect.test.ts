@@ -16,6 +16,7 @@ const FUNCTIONS = [
   'coalesce',
   'count',
   'date_diff',
+  'floor',
   'lower',
   'min',
   'row_number',

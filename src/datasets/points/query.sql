@@ -1,7 +1,8 @@
 -- One row for each wallet that completed a quest; the most points first, ties by address. What is social belongs to the
 -- account that verified the wallet and is the same on all its wallets; what is on chain belongs to the wallet alone.
 -- Sums of money and points go through decimals, so that every run rounds alike, and then through text, so that every
--- engine gives the nearest double (docs/decisions).
+-- engine gives the nearest double (docs/decisions). What is before the point and what is after it are added apart: DuckDB
+-- makes a decimal of a double by multiplying it, which loses digits of what is larger than 4 × 10⁹.
 WITH
 -- The first tier whose minimums are both reached in the last 14 days. An action is a cast of the account or a transaction
 -- of the wallet; an engagement is another account's with a cast of this one.
@@ -16,7 +17,8 @@ tier (place, name, engagements_min, actions_min) AS (
 ),
 quest AS (
   SELECT lower(wallet) AS wallet, COUNT(*) AS quests,
-    CAST(CAST(SUM(CAST(points AS DECIMAL(38, 6))) AS VARCHAR) AS DOUBLE) AS points
+    CAST(CAST(SUM(CAST(floor(points) AS DECIMAL(38, 0))) + SUM(CAST(points - floor(points) AS DECIMAL(38, 6)))
+      AS VARCHAR) AS DOUBLE) AS points
   FROM points.quests_completed
   GROUP BY lower(wallet)
 ),
@@ -136,12 +138,16 @@ nft_side AS (
   SELECT lower(seller), amount_usd FROM nft.trades WHERE lower(seller) IS DISTINCT FROM lower(buyer)
 ),
 nft_volume AS (
-  SELECT wallet, CAST(CAST(SUM(CAST(amount_usd AS DECIMAL(38, 6))) AS VARCHAR) AS DOUBLE) AS usd
+  SELECT wallet,
+    CAST(CAST(SUM(CAST(floor(amount_usd) AS DECIMAL(38, 0))) + SUM(CAST(amount_usd - floor(amount_usd) AS DECIMAL(38, 6)))
+      AS VARCHAR) AS DOUBLE) AS usd
   FROM nft_side
   GROUP BY wallet
 ),
 dex_volume AS (
-  SELECT lower(taker) AS wallet, CAST(CAST(SUM(CAST(amount_usd AS DECIMAL(38, 6))) AS VARCHAR) AS DOUBLE) AS usd
+  SELECT lower(taker) AS wallet,
+    CAST(CAST(SUM(CAST(floor(amount_usd) AS DECIMAL(38, 0))) + SUM(CAST(amount_usd - floor(amount_usd) AS DECIMAL(38, 6)))
+      AS VARCHAR) AS DOUBLE) AS usd
   FROM dex.trades
   GROUP BY lower(taker)
 ),
