@@ -236,6 +236,17 @@ describe('registrations', () => {
     assert.deepEqual(rows, [[OPERATOR_A, '2024-03-01 00:04:00.000 UTC']]);
   });
 
+  test('the registered time has the milliseconds of its block', async () => {
+    const rows = await pairs([
+      [OPERATOR_A, AVS_1, 1, 5.0625, 0],
+      [OPERATOR_B, AVS_1, 1, 4.9995, 0],
+    ]);
+    assert.deepEqual(rows, [
+      [OPERATOR_A, '2024-03-01 00:01:00.750 UTC'],
+      [OPERATOR_B, '2024-03-01 00:00:59.994 UTC'],
+    ]);
+  });
+
   test('a service that every operator has left stays in the list, empty', async () => {
     const rows = await rowsIn('avs-stats', {
       increased: [[OPERATOR_A, ANN, 'mETH', '1']],

@@ -9,6 +9,7 @@ import { loadDatasets } from '../../src/datasets/registry.ts';
 /**
  * Taken to mean the same in both. `date_diff` counts boundaries in one and elapsed time in the other, which is the same for
  * dates, so it is given dates only. `CAST(timestamp AS VARCHAR)` differs after the seconds, so only 19 characters are used.
+ * `millisecond` counts those of the second in one and those of the minute in the other, so its remainder by 1000 is taken.
  */
 const FUNCTIONS = [
   'array_agg',
@@ -18,6 +19,8 @@ const FUNCTIONS = [
   'date_diff',
   'floor',
   'lower',
+  'lpad',
+  'millisecond',
   'min',
   'row_number',
   'substr',

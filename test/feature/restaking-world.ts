@@ -21,6 +21,7 @@ export type Statuses = readonly (readonly [
   operator: Address,
   avs: Address,
   status: 0 | 1,
+  /** A fraction is one of its 12 seconds. */
   block: number,
   logIndex: number,
 ])[];
@@ -45,7 +46,7 @@ function wei(ether: string): string {
 /** Block n is n × 12 seconds after 2024-03-01. */
 function place(block: number, logIndex: number): Row {
   const at = new Date(Date.parse('2024-03-01T00:00:00Z') + block * 12_000).toISOString();
-  return { block_number: block, log_index: logIndex, block_time: at };
+  return { block_number: Math.floor(block), log_index: logIndex, block_time: at };
 }
 
 export function rowsIn(name: string, world: World): Promise<readonly Row[]> {

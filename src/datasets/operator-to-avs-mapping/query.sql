@@ -10,8 +10,9 @@ SELECT
   registered.operator AS operator_contract_address,
   operator_profile.name AS operator_name,
   operator_profile.website AS operator_website,
-  -- Text, as the specification types it. Blocks have whole seconds; the decimals are those of every timestamp we print.
-  substr(CAST(registered.registered_at AS VARCHAR), 1, 19) || '.000 UTC' AS registered_time
+  -- Text, as the specification types it, with the decimals of every timestamp we print.
+  substr(CAST(registered.registered_at AS VARCHAR), 1, 19) || '.'
+    || lpad(CAST(millisecond(registered.registered_at) % 1000 AS VARCHAR), 3, '0') || ' UTC' AS registered_time
 FROM registered
 LEFT JOIN avs_profile ON avs_profile.avs = registered.avs
 LEFT JOIN operator_profile ON operator_profile.operator = registered.operator
