@@ -98,6 +98,27 @@ test('a number below zero where a source table has a uint256 is refused; −0 is
   }
 });
 
+test('in CSV a quoted empty field is the empty text, as it is published; where another type is declared it is null, as an empty one', async () => {
+  const files = { 'chain/sums/day=2024-03-05/a.csv': 'n,t\n"",""\n,\n1,a\n' };
+  const columns = [
+    { name: 'n', type: parseColumnType('bigint') },
+    { name: 't', type: parseColumnType('varchar') },
+    { name: 'day', type: parseColumnType('date') },
+  ];
+  const sql = 'SELECT CAST(n AS VARCHAR) AS n, t, CAST(day AS VARCHAR) AS day FROM chain.sums';
+  const day = '2024-03-05';
+  assert.deepEqual(await rowsOver(files, sql, { name: 'chain.sums', columns }), [
+    [null, '', day],
+    [null, null, day],
+    ['1', 'a', day],
+  ]);
+  assert.deepEqual(await rowsOver(files, sql), [
+    ['', '', day],
+    [null, null, day],
+    ['1', 'a', day],
+  ]);
+});
+
 test('a number that no double holds is refused where a double is declared: it is not infinity', async () => {
   const sql = 'SELECT CAST(n AS VARCHAR) AS n FROM chain.sums';
   const table = { name: 'chain.sums', columns: [{ name: 'n', type: parseColumnType('double') }] };

@@ -107,7 +107,12 @@ export function sourceView(
   });
   const types = meant.map(({ column, type }) => [column.name, typeInJson(type)] as const);
   // Under their own names, they would be taken for parameters of lambdas.
-  const read = meant.map(({ column }, i) => `${quoteName(column.name)} AS s${i}`);
+  const read = meant.map(({ column, type }, i) => {
+    // A quoted empty field of CSV: no value of any other type, but what programs that quote every field write for null.
+    const emptyIsNull = files.format === 'csv' && column.type === 'VARCHAR' && type.kind !== 'varchar';
+    const value = quoteName(column.name);
+    return `${emptyIsNull ? `NULLIF(${value}, '')` : value} AS s${i}`;
+  });
   return `SELECT ${columns.join(', ')} FROM (SELECT ${read.join(', ')} FROM ${scan(files, ndjsonColumns(types, true))})`;
 }
 
@@ -245,7 +250,7 @@ function scan(files: SourceFiles, ndjsonColumns: string): string {
     case 'parquet':
       return `read_parquet(${pattern}, union_by_name = true, ${partitions})`;
     case 'csv':
-      return csv(pattern, `header = true, union_by_name = true, ${partitions}`);
+      return csv(pattern, `header = true, allow_quoted_nulls = false, union_by_name = true, ${partitions}`);
     case 'ndjson':
       return `read_json(${pattern}, format = 'newline_delimited', union_by_name = true, ${partitions}${ndjsonColumns})`;
     default:
