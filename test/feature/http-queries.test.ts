@@ -148,6 +148,7 @@ test('an error in a body names the field, what was found, and what was expected'
     [{ nam: 'x' }, 'nam: no such field; did you mean name?'],
     [{ name: 5 }, 'name: found 5, expected a text of 0 to 200 characters'],
     [{ name: 'x'.repeat(201) }, /^name: found "x{59}…, expected a text of 0 to 200 characters$/],
+    [{ name: 'a\0' }, 'name: found "a\\u0000", expected a text without NUL characters'],
     [{ tags: ['a', 5] }, 'tags[1]: found 5, expected a text of 1 to 100 characters'],
     [{ tags: 'a' }, 'tags: found "a", expected a list of at most 50'],
     [{ is_private: 'yes' }, 'is_private: found "yes", expected true or false'],

@@ -31,7 +31,9 @@ test(`${CASES} random shares answer as a key is answered that asks for what they
     const { id } = await stored.put(table, ROWS_PER_PART, t.signal);
     const places = shownPlaces(random, table);
     const columns = places.map((place) => table.columns[place]?.name ?? '');
-    const fixed = randomFilter(random, table);
+    let fixed = randomFilter(random, table);
+    // A filter of a share is stored, and then no text in it may hold NUL.
+    while (fixed.text.includes('\0')) fixed = randomFilter(random, table);
     const about = `case ${number} of seed ${SEED}: ${columns.join()} where ${fixed.text}`;
     const made = await send('POST', `/v1/execution/${id}/share`, { body: { columns, filters: fixed.text } });
     assert.equal(made.status, 201, `${about}: ${made.text}`);

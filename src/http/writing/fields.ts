@@ -38,9 +38,12 @@ export function required<T>(value: T | undefined, name: string): T {
 
 export function text(lengthMin: number, lengthMax: number): ReadField<string> {
   return (value, name) => {
-    if (typeof value === 'string' && value.length >= lengthMin && value.length <= lengthMax && !value.includes('\0'))
-      return value;
-    throw bad(name, value, `a text of ${lengthMin} to ${lengthMax} characters`);
+    if (typeof value !== 'string' || value.length < lengthMin || value.length > lengthMax) {
+      throw bad(name, value, `a text of ${lengthMin} to ${lengthMax} characters`);
+    }
+    // The catalog may be PostgreSQL, which cannot store them.
+    if (value.includes('\0')) throw bad(name, value, 'a text without NUL characters');
+    return value;
   };
 }
 
