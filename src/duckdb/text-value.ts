@@ -83,12 +83,11 @@ function fromText(type: ColumnType, text: string, fail: string, depth: number): 
     }
     case 'decimal': {
       if (isWideDecimal(type)) return wideDecimal(type, text, trimmed, fail);
-      const plain = matches(trimmed, `[-+]?[0-9]*(\\.[0-9]{0,${type.scale}}0*)?`);
-      const digits = `${significantDigits(`${tryCast}::VARCHAR`)} = ${significantDigits(trimmed)}`;
-      const exponent = `CASE WHEN contains(lower(${trimmed}), 'e') THEN ${digits} ELSE false END`;
-      // A cast reads no exponent of more than some digits, whatever stands before it.
-      const zero = `CASE WHEN ${isZeroWithExponent(trimmed)} THEN CAST(0 AS ${storageType(type)}) ELSE ${fail} END`;
-      return `CASE WHEN ${text} IS NULL THEN NULL WHEN ${tryCast} IS NOT NULL AND (${plain} OR ${exponent}) THEN ${tryCast} ELSE ${zero} END`;
+      const isPlain = (number: string) => matches(number, `[-+]?[0-9]*(\\.[0-9]{0,${type.scale}}0*)?`);
+      // A cast reads no exponent of more than some digits, cuts what it moves, and takes 5e-1 for a number with a digit before the point.
+      const moved = `TRY_CAST(plain AS ${storageType(type)})`;
+      const rest = `list_transform([${withoutExponent(trimmed)}], lambda plain: CASE WHEN ${isPlain('plain')} AND ${moved} IS NOT NULL THEN ${moved} ELSE ${fail} END)[1]`;
+      return `CASE WHEN ${text} IS NULL THEN NULL WHEN ${isPlain(trimmed)} AND ${tryCast} IS NOT NULL THEN ${tryCast} ELSE ${rest} END`;
     }
     case 'varbinary':
       return when(matches(trimmed, '0[xX]([0-9a-fA-F]{2})*'), `unhex(substr(${trimmed}, 3))`);
