@@ -76,15 +76,14 @@ function whole(type: string, bits: number, bytes: number, signed = true): TypeOf
 function decimal(precision: number, scale: number): TypeOfCells {
   const max = 10n ** BigInt(precision) - 1n;
   const units = fc.oneof(fc.bigInt({ min: -max, max }), fc.constantFrom(-max, max, 0n, 1n, -1n));
-  return scalar(
-    `decimal(${precision}, ${scale})`,
-    precision > 38 ? 32 : 16,
-    units.map((n) => {
-      const digits = String(n < 0n ? -n : n).padStart(scale + 1, '0');
-      const point = digits.length - scale;
-      return `"${n < 0n ? '-' : ''}${digits.slice(0, point)}${scale > 0 ? `.${digits.slice(point)}` : ''}"`;
-    }),
-  );
+  const cell = fc.tuple(units, fc.integer({ min: 0, max: 9 })).map(([n, way]) => {
+    const digits = String(n < 0n ? -n : n).padStart(scale + 1, '0');
+    const point = digits.length - scale;
+    const expected = `"${n < 0n ? '-' : ''}${digits.slice(0, point)}${scale > 0 ? `.${digits.slice(point)}` : ''}"`;
+    // Some are written with an exponent.
+    return { source: way === 0 ? `"${n}e-${scale}"` : expected, expected, bytes: precision > 38 ? 32 : 16 };
+  });
+  return { type: `decimal(${precision}, ${scale})`, cell };
 }
 
 function floating(type: string, bytes: number, finite: fc.Arbitrary<number>): TypeOfCells {
@@ -101,9 +100,10 @@ function floating(type: string, bytes: number, finite: fc.Arbitrary<number>): Ty
   };
 }
 
-/** Instants from 1700 to 2200, which every timestamp type can hold. */
+/** Instants of the years 1 to 9999, or from 1700 to 2200 those with nanoseconds. */
 function timestamp(digits: 3 | 6 | 9, zone: '' | ' UTC'): TypeOfCells {
-  const millis = fc.integer({ min: Date.UTC(1700, 0), max: Date.UTC(2200, 0) });
+  const [min, max] = digits === 9 ? ['1700-01-01', '2200-01-01'] : ['0001-01-01', '9999-12-31'];
+  const millis = fc.integer({ min: Date.parse(min), max: Date.parse(max) });
   const rest = fc.integer({ min: 0, max: 10 ** (digits - 3) - 1 });
   const values = fc.tuple(millis, rest).map(([ms, more]) => {
     const shown = new Date(ms).toISOString().replace('T', ' ').slice(0, -1);
