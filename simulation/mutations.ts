@@ -141,7 +141,10 @@ export const MUTATIONS = {
   },
   'tokens-stand-still': {
     sentence: 'Every new holder of a lease has a greater token.',
-    statement: replacing(new RegExp(`^(update "lease_tokens" set "last" = "last" \\+) ${P}`), '$1 0 * $2'),
+    statement: replacing(
+      /^(update "lease_tokens" set "last" =) case when "last" < (\S+) then (\S+) else "last" \+ (\S+) end/,
+      '$1 "last" + 0 * ($2 + $3 + $4)',
+    ),
   },
   'usage-without-number': {
     sentence: 'Usage adds up: nothing is counted twice.',

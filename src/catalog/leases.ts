@@ -9,7 +9,7 @@ import type { RunProgress } from '../domain/run-progress.ts';
 export interface Lease {
   readonly resource: string;
   readonly owner: string;
-  /** Fencing token: greater for every new owner of the same resource. */
+  /** Fencing token: greater for every new owner of the same resource, and given once, also by a catalog that was put back to an earlier moment. */
   readonly token: number;
   /** By the catalog's clock. */
   readonly expiresAt: Instant;

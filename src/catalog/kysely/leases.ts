@@ -89,12 +89,20 @@ export async function acquireLease(
     .where((eb) => isHeld(eb.ref('expires_at'), now()))
     .executeTakeFirst();
   if (held !== undefined) return undefined;
+  const at = now();
+  // Not only the next number: a catalog that was restored from a backup would give those of after the backup again, and objects bear them.
   const { last: token } = await trx
     .updateTable('lease_tokens')
-    .set((eb) => ({ last: eb('last', '+', 1) }))
+    .set((eb) => ({
+      last: eb
+        .case()
+        .when('last', '<', at)
+        .then(at)
+        .else(eb('last', '+', 1))
+        .end(),
+    }))
     .returning('last')
     .executeTakeFirstOrThrow();
-  const at = now();
   const row = { resource, holder: owner, token, expires_at: after(at, millis) };
   // One statement decides: whoever asks, renews or ends it at the same moment is before it or after it.
   const taken = await trx

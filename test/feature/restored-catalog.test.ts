@@ -1,0 +1,55 @@
+/** A catalog that is put back to an earlier moment, beside a store that has what came after it. */
+import assert from 'node:assert/strict';
+import { copyFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { backup, DatabaseSync } from 'node:sqlite';
+import { type TestContext, test } from 'node:test';
+import { NO_CATALOG_FILE } from '../postgres-server.ts';
+import { type CommandLine, makeCommandLine } from './command.ts';
+
+const HOUR_MILLIS = 3_600_000;
+
+async function makeService(t: TestContext): Promise<CommandLine> {
+  const qrs = await makeCommandLine(t);
+  await qrs.get('users', 'add', 'ann');
+  await qrs.get('queries', 'add', '--id', '7', '--user', 'ann');
+  return qrs;
+}
+
+const catalogOf = (qrs: CommandLine) => join(qrs.dataDir, 'catalog.sqlite');
+const backupOf = (qrs: CommandLine) => join(qrs.directory, 'backup.sqlite');
+
+async function backUp(qrs: CommandLine): Promise<void> {
+  using database = new DatabaseSync(catalogOf(qrs));
+  await backup(database, backupOf(qrs));
+}
+
+/** As the guide says: the log of the catalog that was goes with it. */
+async function restore(qrs: CommandLine): Promise<void> {
+  for (const ending of ['', '-wal', '-shm']) await rm(`${catalogOf(qrs)}${ending}`, { force: true });
+  await copyFile(backupOf(qrs), catalogOf(qrs));
+}
+
+async function publish(qrs: CommandLine, csv: string, ...more: readonly string[]): Promise<void> {
+  const { err } = await qrs.run(['publish', '-', '--query', '7', '--format', 'csv', ...more], csv);
+  assert.equal(err, '');
+}
+
+test('a run that was pending in the backup, and has been stored since, is stored once more with other rows', {
+  skip: NO_CATALOG_FILE,
+}, async (t) => {
+  const qrs = await makeService(t);
+  await publish(qrs, 'n\n0\n');
+  const id = await qrs.get('executions', 'submit', '--query', '7');
+  await backUp(qrs);
+  qrs.now += HOUR_MILLIS;
+  await publish(qrs, 'n\n1\n', '--execution', id);
+  await restore(qrs);
+  qrs.now += HOUR_MILLIS;
+  await publish(qrs, 'n\n2\n', '--execution', id);
+  assert.equal(await qrs.get('rows', '7', '--format', 'csv'), 'n\n2');
+  assert.equal(await qrs.get('verify'), '');
+  // The first one is a leftover.
+  assert.equal((await qrs.get('sweep')).split('\n')[1], 'orphans=1');
+  assert.equal(await qrs.get('rows', '7', '--format', 'csv'), 'n\n2');
+});
