@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Envelope, rawRequest } from './http-client.ts';
-import { type HttpService, startHttpService } from './http-service.ts';
+import { type HttpService, openServer, startHttpService } from './http-service.ts';
 import { annWrites, assertRefused, type Send, sender } from './http-writer.ts';
 import { requestProblems } from './openapi-validator.ts';
 import { readParquet } from './parquet-reader.ts';
@@ -295,6 +295,22 @@ test('what a share is to show must be there when it is made; when a later run ha
   const gone = await open(service, path);
   const problem = `execution ${id} does not have the columns that this share shows, or filters by; whoever shared it can share it anew`;
   assert.deepEqual([gone.status, gone.code, gone.body], [409, 'no_result', JSON.stringify({ error: problem })]);
+});
+
+test('a share goes on as it was made where what a request may filter by is bounded more narrowly since', async (t) => {
+  const service = await startHttpService(t);
+  const { send } = await annWrites(service);
+  await service.publish(7, CSV);
+  const { path } = await share(send, 'query/7', { filters: "chain in ('base', 'x') and not (amount < 6)" });
+  for (const narrower of ['LENGTH_MAX=10', 'TERMS_MAX=1', 'DEPTH_MAX=1', 'IN_MAX=1']) {
+    const [name = '', value = ''] = narrower.split('=');
+    const { server, close } = await openServer(service.commandLine, { [`QRS_FILTER_${name}`]: value });
+    t.after(close);
+    const { body } = await rawRequest(server.url, `${path}/csv`, {});
+    assert.equal(body, 'wallet,chain,amount\nw3,base,9\n', narrower);
+    const asked = `${path}/csv?filters=chain in ('a', 'b') and not (amount < 1)`.replaceAll(' ', '%20');
+    assert.equal((await rawRequest(server.url, asked, {})).status, 400, 'but what is asked of it is bounded');
+  }
 });
 
 test('a query can be shared before its first run; until then, and after one that failed, the address says that there is no result, not why', async (t) => {
