@@ -26,6 +26,8 @@ test('a folder that cannot be used', () => {
     EROFS: '/srv is on a disk that is mounted read-only; mount it writable, or set QRS_DATA_DIR (EROFS)',
     ENOSPC: 'the disk of /srv is full; free some space, or set QRS_DATA_DIR (ENOSPC)',
     ENOTDIR: '/srv is not a folder, or lies in something that is none; remove it, or set QRS_DATA_DIR (ENOTDIR)',
+    ENOLINK:
+      '/srv is a link to a folder that is not there, or lies in one; mount its disk or mend the link, or set QRS_DATA_DIR (ENOLINK)',
     EWHATEVER: 'EWHATEVER: as the system says it',
   };
   for (const [code, line] of Object.entries(lines)) {

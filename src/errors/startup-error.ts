@@ -48,6 +48,8 @@ export function folderProblem(error: unknown, path: string, setting?: string): s
     case 'EEXIST':
     case 'ENOTDIR':
       return `${path} is not a folder, or lies in something that is none; remove it${orSet} (${code})`;
+    case 'ENOLINK':
+      return `${path} is a link to a folder that is not there, or lies in one; mount its disk or mend the link${orSet} (${code})`;
     case 'ENOENT':
       return `${path} cannot be made; ${setting === undefined ? 'make it by hand' : `set ${setting} to a folder that can`} (${code})`;
     default:

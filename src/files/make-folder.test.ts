@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -22,6 +22,15 @@ test('a file in its place or above it is an error', async (t) => {
   await writeFile(join(root, 'file'), '');
   await assert.rejects(makeFolder(join(root, 'file')), { code: 'EEXIST' });
   await assert.rejects(makeFolder(join(root, 'file', 'below')), { code: 'ENOTDIR' });
+});
+
+test('a link to nothing, in its place or above it, is an error of its own, and nothing is made at its other end', async (t) => {
+  const root = await mkdtemp(join(tmpdir(), 'qrs-folder-'));
+  t.after(async () => await rm(root, { recursive: true, force: true }));
+  await symlink(join(root, 'unmounted'), join(root, 'link'));
+  await assert.rejects(makeFolder(join(root, 'link')), { code: 'ENOLINK' });
+  await assert.rejects(makeFolder(join(root, 'link', 'below')), { code: 'ENOLINK' });
+  assert.deepEqual(await readdir(root), ['link']);
 });
 
 test('a place where no folder can be made, though its parent exists, is an error and not an endless wait', async (t) => {

@@ -12,7 +12,7 @@ const DEPTH_MAX = 4096;
 
 /**
  * @param mode of those that it makes, less what the process's mask takes away
- * @throws the system's error, EEXIST where `path` is something else than a folder
+ * @throws the system's error, EEXIST where `path` is something else than a folder, ENOLINK where a link leads to nothing
  */
 export async function makeFolder(path: string, mode = 0o700): Promise<void> {
   const missing: string[] = [];
@@ -25,7 +25,9 @@ export async function makeFolder(path: string, mode = 0o700): Promise<void> {
       await mkdir(folder, { mode });
     } catch (error) {
       // Another process made it at the same moment.
-      if (!hasCode(error, 'EEXIST') || !(await isFolder(folder))) throw error;
+      if (!hasCode(error, 'EEXIST')) throw error;
+      // What is there, and is not there when it is followed: the disk of the other end may not be mounted.
+      if (!(await isFolder(folder))) throw failure('ENOLINK', `${folder} is a link to nothing`);
     }
     await syncFolder(dirname(folder));
   }
@@ -49,5 +51,9 @@ async function isFolder(path: string): Promise<boolean> {
     if (hasCode(error, 'ENOENT')) return false;
     throw error;
   }
-  throw Object.assign(new Error(`EEXIST: ${path} is there and is no folder`), { code: 'EEXIST' });
+  throw failure('EEXIST', `${path} is there and is no folder`);
+}
+
+function failure(code: string, problem: string): Error {
+  return Object.assign(new Error(`${code}: ${problem}`), { code });
 }

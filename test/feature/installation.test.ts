@@ -1,6 +1,6 @@
 /** The catalog and the store carry the id of one installation. A command that finds another id stops, and has deleted nothing. */
 import assert from 'node:assert/strict';
-import { readdir, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
@@ -88,6 +88,29 @@ test('a catalog that is gone, or a results folder that is gone, is not silently 
   }
   assert.match(await refusal(qrs, 'serve'), /the store is that of installation \S+, the catalog of none yet/);
   assert.equal((await objectsOf(join(qrs.dataDir, 'results'))).length, 1);
+});
+
+test('an id that is there and cannot be read is not taken for none, and the refusal says what to do', async (t) => {
+  const qrs = await withResult(t);
+  const path = join(qrs.dataDir, 'results', 'installation.txt');
+  // For everybody, whoever runs this test: a folder is read by nobody as a file.
+  await rm(path);
+  await mkdir(path);
+  const line = `error: ${path}, which says whose results these are, cannot be read; give this user the right to, or restore it from a backup (EISDIR)\n`;
+  for (const args of [['serve'], ['sweep'], ['verify']]) assert.equal(await refusal(qrs, ...args), line);
+});
+
+test('a results folder that is a link to a disk which is not mounted is named as that', async (t) => {
+  const qrs = await withResult(t);
+  const store = join(qrs.dataDir, 'results');
+  await rename(store, join(qrs.directory, 'disk'));
+  await symlink(join(qrs.directory, 'disk'), store);
+  assert.equal(await qrs.get('verify'), '');
+  await rename(join(qrs.directory, 'disk'), join(qrs.directory, 'elsewhere'));
+  const line = `error: ${store} is a link to a folder that is not there, or lies in one; mount its disk or mend the link, or set QRS_STORE_URL (ENOLINK)\n`;
+  for (const args of [['serve'], ['sweep'], ['verify']]) assert.equal(await refusal(qrs, ...args), line);
+  await rename(join(qrs.directory, 'elsewhere'), join(qrs.directory, 'disk'));
+  assert.equal(await qrs.get('verify'), '');
 });
 
 test('an installation from before ids gets one if its catalog and its store share a result', async (t) => {

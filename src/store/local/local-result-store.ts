@@ -9,6 +9,7 @@ import { dirname, join, relative, resolve, sep } from 'node:path';
 import type { RowRange } from '../../domain/blocks.ts';
 import { NEVER } from '../../domain/time.ts';
 import { NotReady } from '../../errors/not-ready.ts';
+import { StartupError } from '../../errors/startup-error.ts';
 import { codeOf, hasCode, isMissing, isUnreadable } from '../../errors/system-code.ts';
 import { makeFolder } from '../../files/make-folder.ts';
 import { folderUnusable, makeWorkspace } from '../../files/workspace.ts';
@@ -78,7 +79,13 @@ export class LocalResultStore implements ResultStore {
   }
 
   async findInstallation(): Promise<string | undefined> {
-    const text = await readFile(join(this.#root, INSTALLATION), 'utf8').catch(unlessMissing);
+    const path = join(this.#root, INSTALLATION);
+    const text = await readFile(path, 'utf8').catch((error: unknown) => {
+      // As after a restore by another user.
+      if (!isUnreadable(error)) return unlessMissing(error);
+      const problem = `${path}, which says whose results these are, cannot be read; give this user the right to, or restore it from a backup`;
+      throw new StartupError(`${problem} (${codeOf(error)})`, { cause: error });
+    });
     const id = text?.split('\n', 1)[0]?.trim();
     return id === '' ? undefined : id;
   }
