@@ -57,7 +57,9 @@ async function answerOnce(
   const execution = { ...after, expiresAt: Math.min(before.expiresAt ?? now, after.expiresAt ?? now) };
   const asked = pinned(request, before, after);
   const rows = () => rowsOf(before, after, asked.parameters, keyId, deps);
-  return await answerMade({ request: asked, execution, name: `diff ${before.id}`, rows, keyId }, deps, stats, signal);
+  // Of both: a run that was put back by a restore and stored once more has other rows under the same id, and another end.
+  const name = `diff ${before.id} ${before.expiresAt} ${after.expiresAt}`;
+  return await answerMade({ request: asked, execution, name, rows, keyId }, deps, stats, signal);
 }
 
 function requireResult(execution: Execution, request: ResultsRequest, partialAsCompleted: boolean, now: Instant): void {

@@ -47,7 +47,9 @@ export async function answerStatistics(
   requireSameTarget(parameters, target);
   const resultSet = await getResultSet(execution, deps.catalogCache);
   const indexes = columnsAsked(parameterOf(parameters, 'columns'), resultSet.columns);
-  const etag = etagOf(`statistics ${STATISTICS_FORMAT} ${execution.id} ${deps.settings.encoder} ${indexes.join(',')}`);
+  // A run that was put back by a restore and stored once more has other rows under the same id, and another end.
+  const stored = `${execution.id} ${execution.expiresAt}`;
+  const etag = etagOf(`statistics ${STATISTICS_FORMAT} ${stored} ${deps.settings.encoder} ${indexes.join(',')}`);
   const headers = cacheHeadersOf(cachePolicy, found, now);
   if (matchesEtag(ifNoneMatch, etag)) return respondUnchanged('json', etag, headers);
   const { kept, files, reading } = deps.statistics;
