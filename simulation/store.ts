@@ -151,6 +151,10 @@ export class SimulatedStore implements ResultStore {
     return await this.#ask('find missing', () => keys.filter((key) => !this.#bucket.objects.has(key)));
   }
 
+  async findUnreadable(): Promise<readonly string[]> {
+    return [];
+  }
+
   async *list(prefix: string): AsyncIterable<StoredObject> {
     const found = await this.#ask(`list ${prefix}`, () =>
       [...this.#bucket.objects]

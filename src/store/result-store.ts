@@ -42,6 +42,8 @@ export interface ResultStore {
   verify(object: ObjectRef, signal: AbortSignal): Promise<void>;
   /** Those of the keys of which there is no object. Only their names are looked at. */
   findMissing(keys: readonly string[]): Promise<readonly string[]>;
+  /** Those of the keys whose object is there and may not be read, as far as that shows without reading it. */
+  findUnreadable(keys: readonly string[]): Promise<readonly string[]>;
   /** Objects below a prefix, in no particular order; what cannot be an object, by its name or its kind, is left out. */
   list(prefix: string): AsyncIterable<StoredObject>;
   /**

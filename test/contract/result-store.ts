@@ -225,6 +225,11 @@ export function resultStoreContract(name: string, openStore: () => Promise<Store
         '01B/1/part-0',
         '01A/1',
       ]);
+      assert.deepEqual(
+        await under.store.findUnreadable([first.key, second.key]),
+        [],
+        'what is missing is not unreadable',
+      );
       await assert.rejects(read(second), { isMissing: true });
       await under.damage(first.key);
       await assert.rejects(read(first), { isMissing: false });

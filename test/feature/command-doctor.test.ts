@@ -1,6 +1,6 @@
 /** `qrs doctor`: what it reports as well, what it reports as wrong, and what it says to do. */
 import assert from 'node:assert/strict';
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { writeDemoSources } from '../../src/datasets/demo-sources/write-demo-sources.ts';
@@ -10,6 +10,7 @@ import { FakeCoordinator } from '../contract/fake-coordinator.ts';
 import { hurried } from '../contract/trino-on-fake.ts';
 import { NO_CATALOG_FILE } from '../postgres-server.ts';
 import { sleep } from '../real-time.ts';
+import { NO_RESULTS_FOLDER } from '../s3-server.ts';
 import { openBehind } from './behind-the-command.ts';
 import { type CommandLine, makeCommandLine } from './command.ts';
 import { startHttpService } from './http-service.ts';
@@ -252,6 +253,35 @@ test('a nearly full disk is a warning, and a full one an error', () => {
   assert.equal(of(4.9e9).status, 'warning');
   assert.equal(of(0.1e9).status, 'wrong');
   assert.match(of(0).advice ?? '', /qrs sweep.*QRS_STORE_URL/);
+});
+
+test('results that are there and cannot be read, as after a restore by another user, are wrong', {
+  skip: NO_RESULTS_FOLDER,
+}, async (t) => {
+  const qrs = await makeCommandLine(t);
+  await qrs.get('users', 'add', 'ann');
+  await qrs.get('queries', 'add', '--id', '7', '--user', 'ann');
+  const publish = async () => (await qrs.run(['publish', '-', '--query', '7', '--format', 'csv'], 'n\n1\n')).out.trim();
+  const [whole, closed] = [await publish(), await publish()];
+  const folder = join(qrs.dataDir, 'results', closed);
+  const [part = ''] = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.parquet'));
+  // For everybody, whoever runs this test: a link that leads to itself is read by nobody.
+  await rm(join(folder, part));
+  await symlink('part-00000.parquet', join(folder, part));
+  const { code, findings } = await findingsOf(qrs);
+  assert.equal(code, 1);
+  assert.deepEqual(named(findings, 'stored results'), {
+    check: 'stored results',
+    status: 'wrong',
+    found: `1 with objects that cannot be read, of executions ${closed}`,
+    advice:
+      'give the user of the service the right to read them: a restore by another user, such as root, leaves them to that one',
+  });
+  await rm(join(qrs.dataDir, 'results', whole), { recursive: true });
+  assert.equal(
+    named((await findingsOf(qrs)).findings, 'stored results')?.found,
+    `1 with objects missing from the store, of executions ${whole}; 1 with objects that cannot be read, of executions ${closed}`,
+  );
 });
 
 test('files that are not ours are named, and are no error', async (t) => {

@@ -153,6 +153,16 @@ export class LocalResultStore implements ResultStore {
     return missing;
   }
 
+  async findUnreadable(keys: readonly string[]): Promise<readonly string[]> {
+    const unreadable: string[] = [];
+    for (const key of keys) {
+      const path = objectPath(this.#root, key);
+      const refused = await access(path, constants.R_OK).then(() => false, isUnreadable);
+      if (refused) unreadable.push(key);
+    }
+    return unreadable;
+  }
+
   async *list(prefix: string): AsyncIterable<StoredObject> {
     const folder = prefix.slice(0, prefix.lastIndexOf('/') + 1);
     for await (const object of this.#walk(folder === '' ? this.#root : objectPath(this.#root, folder))) {

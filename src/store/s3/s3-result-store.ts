@@ -191,6 +191,11 @@ export class S3ResultStore implements ResultStore, AsyncDisposable {
     if (!whole.isIntact() || hasher !== undefined) throw damaged();
   }
 
+  /** Whoever may ask for an object's length may read it: S3 has one right for both. */
+  async findUnreadable(): Promise<readonly string[]> {
+    return [];
+  }
+
   async findMissing(keys: readonly string[]): Promise<readonly string[]> {
     const missing = new Set<string>();
     await sideBySide(keys, ASKED_AT_ONCE, async (key) => {
