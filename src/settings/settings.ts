@@ -144,7 +144,8 @@ export const SETTINGS = {
     about: 'The most cell bytes of one stored result; a larger result is truncated at a row.',
   }),
   retentionDays: setting('QRS_RETENTION_DAYS', '90', decimal(36_500), {
-    about: 'How many days a result is kept after its execution ended. Fractions are allowed.',
+    about:
+      'How many days a result is kept after its execution ended. What is stored already keeps the end that it has. Fractions are allowed.',
   }),
   partialAsCompleted: setting('QRS_PARTIAL_AS_COMPLETED', 'false', boolean(), {
     about:
