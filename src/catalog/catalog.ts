@@ -119,7 +119,7 @@ export interface Principals {
   listShares(queryId?: number): Promise<readonly StoredShare[]>;
   /** @returns whether there was such a key, not revoked before. */
   revokeKey(id: string, at: Instant): Promise<boolean>;
-  /** Keeps when each key was last used; an earlier time than the one kept changes nothing. No answer depends on it. */
+  /** Keeps when each key was last used; an earlier time than the one kept, or a key that is not there, changes nothing. No answer depends on it. */
   recordKeyUses(uses: readonly KeyUse[]): Promise<void>;
   /** The principal of a key that is not revoked (but may have expired), with the stored hash for a constant-time comparison. */
   findPrincipalByKeyHash(hash: string): Promise<{ readonly principal: Principal; readonly hash: string } | undefined>;

@@ -1,5 +1,5 @@
 /** Users, teams and the keys that act for them, in any SQL database that Kysely speaks. */
-import type { Kysely, Transaction } from 'kysely';
+import { type Kysely, sql, type Transaction } from 'kysely';
 import type { Instant } from '../../domain/instant.ts';
 import type { Owner } from '../../domain/principal.ts';
 import type { Share } from '../../domain/share.ts';
@@ -194,9 +194,16 @@ export class KyselyPrincipals implements Principals {
     if (uses.length === 0) return;
     await transact(this.#db, async (trx) => {
       for (const { keyId, at } of uses) {
+        // A database that failed over may have lost the key.
         await trx
           .insertInto('key_uses')
-          .values({ key_id: keyId, last_used_at: at })
+          .columns(['key_id', 'last_used_at'])
+          .expression((eb) =>
+            eb
+              .selectFrom('api_keys')
+              .select(['id', sql<number>`cast(${at} as bigint)`.as('at')])
+              .where('id', '=', keyId),
+          )
           .onConflict((conflict) =>
             conflict.column('key_id').doUpdateSet({ last_used_at: at }).where('key_uses.last_used_at', '<', at),
           )

@@ -177,6 +177,19 @@ export function principalsContract(prepare: CatalogFactory): void {
     assert.equal(await catalog.version(), version);
   });
 
+  test('a use of a key that is not there, as after a failover that lost it, keeps no other from being recorded', async (t) => {
+    const { principals } = await openWithQuery(prepare, t);
+    await principals.addKey({ id: 'k1', hash: HASH, owner: ANN, createdAt: NOON });
+    await principals.recordKeyUses([
+      { keyId: 'lost', at: NOON + 7 },
+      { keyId: 'k1', at: NOON + 8 },
+    ]);
+    assert.deepEqual(
+      (await principals.listKeys()).map(({ id, lastUsedAt }) => [id, lastUsedAt]),
+      [['k1', NOON + 8]],
+    );
+  });
+
   test("a member joins and leaves a team, and the member's keys act for the team in between", async (t) => {
     const { principals } = await openWithQuery(prepare, t);
     await principals.addUser('bob', NOON);
