@@ -5,6 +5,7 @@
 import { extname, join } from 'node:path';
 import type { Sleep } from '../domain/time.ts';
 import type { DuckDb } from '../duckdb/duckdb.ts';
+import { openFilesMax } from '../files/open-files-max.ts';
 import type { Observe } from '../observation/observation.ts';
 import { DerivedBudget } from '../results/derived/budget.ts';
 import { DerivedFiles } from '../results/derived/derived-files.ts';
@@ -27,6 +28,11 @@ import { tempBytesOfEach } from './spilling.ts';
 /** A few row groups, of which a range is read, and little else. */
 const BUILDER_MEMORY = '192MB';
 const BUILDER_FLAGS = ['--max-semi-space-size=4', '--disable-warning=ExperimentalWarning'];
+
+/** Of row files, and of indexes. */
+const OPEN_FILES_MAX = 256;
+/** Half of the files that the process may open are for connections, and reads need most of the others. */
+const OPEN_FILES_SHARE = 1 / 16;
 
 /** What derived files are made with. */
 export interface DerivedSources {
@@ -59,7 +65,13 @@ export async function openDerived(
   const folder = opened.use(await makeOwnScratch(directories.views));
   const parquetFolder = opened.use(await makeOwnScratch(directories.views));
   const isBusy = () => limiter.running > 0;
-  const made = { store, files, builder: await openBuilder(service, opened), isBusy };
+  const made = {
+    store,
+    files,
+    builder: await openBuilder(service, opened),
+    isBusy,
+    openFilesMax: Math.min(OPEN_FILES_MAX, Math.floor(openFilesMax() * OPEN_FILES_SHARE)),
+  };
   const rangesAhead = opened.use(
     new RangesAhead(settings.pageCacheBytes * CACHE_SHARES.rangesAhead, service.monotonic, {
       // Half of what a page has, which leaves it the other half.
@@ -118,6 +130,7 @@ interface BuiltBeside {
   readonly files: DerivedFiles;
   readonly builder: BuilderProcess;
   readonly isBusy: () => boolean;
+  readonly openFilesMax: number;
 }
 
 async function openBuilder(
@@ -144,24 +157,21 @@ async function openBuilder(
 function openRowFiles(
   { settings, clock, sleep, monotonic }: Service,
   { encoder, observe }: DerivedEffects,
-  { store, files, builder, isBusy, rangesAhead }: BuiltBeside & { readonly rangesAhead: RangesAhead },
+  { rangesAhead, ...beside }: BuiltBeside & { readonly rangesAhead: RangesAhead },
   opened: AsyncDisposableStack,
 ): RowFiles {
   return opened.use(
     new RowFiles({
-      files,
-      store,
+      ...beside,
       encoder,
       rangesAhead,
       rowsMin: settings.rowFiles === 'off' ? undefined : settings.rowFiles,
-      builder,
       bytesMax: settings.viewBytesMax,
       clock,
       monotonic,
       sleep,
-      isBusy,
       onBuilt: (built) => observe({ kind: 'row_files_built', ...built }),
-      rest: () => builder.rest(),
+      rest: () => beside.builder.rest(),
       onFailed: (executionId, error) => observe({ kind: 'row_files_failed', executionId, error }),
       onRefused: (executionId, { message }) => observe({ kind: 'row_files_refused', executionId, why: message }),
       onDamaged: (executionId, error) => observe({ kind: 'row_file_damaged', executionId, error }),
@@ -172,22 +182,19 @@ function openRowFiles(
 function openIndexes(
   { settings, clock, sleep, monotonic }: Service,
   { observe }: DerivedEffects,
-  { store, files, builder, isBusy }: BuiltBeside,
+  beside: BuiltBeside,
   opened: AsyncDisposableStack,
 ): ResultIndexes {
   return opened.use(
     new ResultIndexes({
-      files,
-      store,
+      ...beside,
       uses: settings.indexUses === 'off' ? undefined : settings.indexUses,
       rowsMin: settings.indexRowsMin,
       bytesMax: settings.viewBytesMax,
-      builder,
       clock,
       monotonic,
       sleep,
-      isBusy,
-      rest: () => builder.rest(),
+      rest: () => beside.builder.rest(),
       onBuilt: ({ executionId, bytes, millis }, { column }) =>
         observe({ kind: 'index_built', executionId, column, bytes, millis }),
       onFailed: (executionId, error) => observe({ kind: 'index_failed', executionId, error }),

@@ -2,31 +2,25 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { withoutSettings } from '../without-settings.ts';
 
 const QRS = join(import.meta.dirname, '../../bin/qrs.js');
-const FILES_MAX = 256;
 const CONNECTIONS = 400;
 const TURNS = 2;
 const ROWS = 5000;
 
-test('400 connections where 256 files may be open are refused with 503 or not let in, never 500, and all is well after', async (t) => {
+/** A service that may open so many files, with one result: of query 7, from these lines of CSV. */
+async function start(t: TestContext, filesMax: number, settings: Record<string, string>, lines: readonly string[]) {
   const cwd = await mkdtemp(join(tmpdir(), 'qrs-files-'));
   t.after(async () => await rm(cwd, { recursive: true, force: true }));
-  const env = {
-    ...withoutSettings(),
-    QRS_PORT: '0',
-    QRS_DATA_DIR: 'data',
-    QRS_LOG_LEVEL: 'error',
-    QRS_HEAVY_READS_PER_KEY: '400',
-  };
+  const env = { ...withoutSettings(), QRS_PORT: '0', QRS_DATA_DIR: 'data', QRS_LOG_LEVEL: 'error', ...settings };
   const run = async (args: readonly string[], input = '') => {
     const child = spawn(process.execPath, [QRS, ...args], { cwd, env, stdio: ['pipe', 'pipe', 'ignore'] });
     child.stdin.end(input);
@@ -37,16 +31,13 @@ test('400 connections where 256 files may be open are refused with 503 or not le
   await run(['users', 'add', 'ann']);
   const key = await run(['keys', 'create', '--user', 'ann']);
   await run(['queries', 'add', '--id', '7', '--user', 'ann']);
-  await run(
-    ['publish', '-', '--query', '7', '--format', 'csv'],
-    `n\n${Array.from({ length: ROWS }, (_, n) => `${n}\n`).join('')}`,
-  );
-  const limited = ['-c', `ulimit -n ${FILES_MAX}; exec "$@"`, 'sh', process.execPath, QRS, 'serve'];
+  await run(['publish', '-', '--query', '7', '--format', 'csv'], `${lines.join('\n')}\n`);
+  const limited = ['-c', `ulimit -n ${filesMax}; exec "$@"`, 'sh', process.execPath, QRS, 'serve'];
   const child = spawn('sh', limited, { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] });
   t.after(() => child.kill('SIGKILL'));
   const [url] = (await once(createInterface(child.stdout), 'line')) as [string];
 
-  const get = async (path: string, agent: Agent) => {
+  const get = async (path: string, agent?: Agent) => {
     const { promise, resolve, reject } = Promise.withResolvers<{ status: number; body: string }>();
     const sent = request(url + path, { agent, headers: { 'x-service-api-key': key } }, (answer) => {
       text(answer).then((body) => resolve({ status: answer.statusCode ?? 0, body }), reject);
@@ -55,6 +46,12 @@ test('400 connections where 256 files may be open are refused with 503 or not le
     sent.end();
     return await promise;
   };
+  return { get, dataDir: join(cwd, 'data') };
+}
+
+test('400 connections where 256 files may be open are refused with 503 or not let in, never 500, and all is well after', async (t) => {
+  const lines = ['n', ...Array.from({ length: ROWS }, (_, n) => String(n))];
+  const { get } = await start(t, 256, { QRS_HEAVY_READS_PER_KEY: '400' }, lines);
   const counts = new Map<string, number>();
   const count = (outcome: string) => counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
   const ask = async (connection: number, agent: Agent) => {
@@ -94,4 +91,23 @@ test('400 connections where 256 files may be open are refused with 503 or not le
   after.destroy();
   assert.equal(status, 200, body);
   assert.deepEqual(JSON.parse(body).result.rows, [{ n: 21 }]);
+});
+
+test('of files that are read again and again, no more are kept open than leave enough for requests', async (t) => {
+  const names = Array.from({ length: 64 }, (_, column) => `c${column}`);
+  const lines = [names, ...Array.from({ length: 100 }, (_, row) => names.map(() => row))].map(String);
+  const settings = { QRS_INDEX_USES: '1', QRS_INDEX_ROWS: '1', QRS_ROW_FILES: 'off', QRS_PAGE_CACHE: '0' };
+  const { get, dataDir } = await start(t, 90, settings, lines);
+  const filterEach = async () => {
+    for (const name of names) {
+      const { status, body } = await get(`/v1/query/7/results?limit=1&columns=c0&filters=${name}=7`);
+      assert.equal(status, 200, body);
+      assert.deepEqual(JSON.parse(body).result.rows, [{ c0: 7 }]);
+    }
+  };
+  const indexes = async () => (await readdir(join(dataDir, 'derived'))).filter((name) => name.endsWith('.index'));
+  while ((await indexes()).length < names.length) await filterEach();
+  await filterEach();
+  const { status, body } = await get('/readyz');
+  assert.equal(status, 200, body);
 });

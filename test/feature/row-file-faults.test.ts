@@ -124,7 +124,7 @@ test('a file that cannot be built leaves nothing; a result that takes more than 
       throw full;
     },
   };
-  const open = new OpenRowFiles(() => 0, deps);
+  const open = new OpenRowFiles(() => 0, deps, 2);
   const [step] = wantedRowFiles(originIn(directory), { open, builder, bytesMax: 100 }).steps();
   await assert.rejects(step?.build(signal) ?? assert.fail('nothing is built'), full);
   assert.deepEqual(await readdir(directory), []);
@@ -148,7 +148,7 @@ test('a file of a part that was damaged while it was read is not kept', async (t
     [Symbol.asyncDispose]: async () => undefined,
   };
   const origin = { ...originIn(directory), open: async () => file };
-  const building = { open: new OpenRowFiles(() => 0, deps), builder, bytesMax: 100 };
+  const building = { open: new OpenRowFiles(() => 0, deps, 2), builder, bytesMax: 100 };
   const [step] = wantedRowFiles(origin, building).steps();
   await assert.rejects(step?.build(signal) ?? assert.fail('nothing is built'), damaged);
   assert.deepEqual(await readdir(directory), []);
@@ -177,7 +177,7 @@ test('a file forgotten while it is being opened is closed, and whoever waits for
   const order = await orderOf(directory, 100);
   await using duckDb = await openFolderDuckDb(directory, 1);
   await buildRowFile(duckDb, order, signal);
-  const open = new OpenRowFiles(() => 0, deps);
+  const open = new OpenRowFiles(() => 0, deps, 2);
   t.after(() => open.closeAll());
   const first = open.find(order.path, 'one');
   open.forget(order.path);
@@ -234,7 +234,7 @@ test('a file that was made from something else is not read', async (t) => {
   const order = await orderOf(directory, 100);
   await using duckDb = await openFolderDuckDb(directory, 1);
   await buildRowFile(duckDb, order, signal);
-  const open = new OpenRowFiles(() => 0, deps);
+  const open = new OpenRowFiles(() => 0, deps, 2);
   await assert.rejects(open.find(order.path, 'another'), RowFileDamaged);
   const file = await open.find(order.path, 'one');
   assert.equal(file?.about.rowCount, 100);
@@ -252,7 +252,7 @@ test('a file that was missing is looked for again after a while, and after the c
   const directory = await folder(t);
   const order = await orderOf(directory, 100);
   let now = 10_000_000;
-  const open = new OpenRowFiles(() => now, deps);
+  const open = new OpenRowFiles(() => now, deps, 2);
   t.after(() => open.closeAll());
   assert.equal(await open.find(order.path, 'one'), undefined);
   await using duckDb = await openFolderDuckDb(directory, 1);

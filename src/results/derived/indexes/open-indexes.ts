@@ -8,7 +8,6 @@ import { isMissing, isUnreadable } from '../../../errors/system-code.ts';
 import { IndexFile } from './index-file.ts';
 
 const BYTES_MAX = 64 * 1024 * 1024;
-const FILES_MAX = 256;
 
 /** An index that stays open until it is disposed of. */
 export interface HeldIndex extends Disposable {
@@ -26,10 +25,12 @@ export class OpenIndexes {
   /** By path, least recently used first. */
   readonly #entries = new Map<string, Entry>();
   readonly #monotonic: () => number;
+  readonly #filesMax: number;
 
-  /** @param monotonic milliseconds */
-  constructor(monotonic: () => number) {
+  /** @param monotonic milliseconds @param filesMax how many it keeps open: each holds a file descriptor */
+  constructor(monotonic: () => number, filesMax: number) {
     this.#monotonic = monotonic;
+    this.#filesMax = filesMax;
   }
 
   /** Bytes of memory that open indexes take, about. */
@@ -87,7 +88,7 @@ export class OpenIndexes {
 
   #closeOldest(): void {
     for (const [path, { users }] of [...this.#entries]) {
-      if (this.bytes <= BYTES_MAX && this.#entries.size <= FILES_MAX) return;
+      if (this.bytes <= BYTES_MAX && this.#entries.size <= this.#filesMax) return;
       if (users === 0) void this.forget(path);
     }
   }

@@ -21,6 +21,8 @@ export interface ResultIndexesOptions extends IndexBuilding, BuildQueueOptions<W
   readonly uses: number | undefined;
   /** Searching a result of fewer rows is as fast. */
   readonly rowsMin: number;
+  /** How many are kept open for the next look-up. */
+  readonly openFilesMax: number;
   readonly onDamaged: (executionId: string, error: unknown) => void;
 }
 
@@ -42,7 +44,7 @@ export class ResultIndexes implements AsyncDisposable {
 
   constructor(options: ResultIndexesOptions) {
     this.#options = options;
-    this.#open = new OpenIndexes(options.monotonic);
+    this.#open = new OpenIndexes(options.monotonic, options.openFilesMax);
     this.#queue = new BuildQueue(options);
     options.files.onRemoved((name) => this.#open.forget(options.files.pathOf(name)));
   }

@@ -4,8 +4,6 @@ import { sumOf } from '../../../domain/sum-of.ts';
 import { RowFile, type RowFileDeps } from './row-file.ts';
 import { RowFileDamaged } from './row-file-format.ts';
 
-/** Each holds a file descriptor. */
-const FILES_MAX = 256;
 /** The indexes of some 170 million rows. */
 const BYTES_MAX = 64 * 1024 * 1024;
 /** After this long a missing file is looked for again: another process may have made it. */
@@ -15,15 +13,18 @@ const ABSENT_MAX = 10_000;
 export class OpenRowFiles {
   readonly #clock: Clock;
   readonly #deps: RowFileDeps;
+  readonly #filesMax: number;
   /** By path, the least recently used first. */
   readonly #files = new Map<string, Promise<RowFile | undefined>>();
   readonly #opened = new Map<string, RowFile>();
   /** When each missing file was last looked for, by path. */
   readonly #absent = new Map<string, number>();
 
-  constructor(clock: Clock, deps: RowFileDeps) {
+  /** @param filesMax how many it keeps open: each holds a file descriptor */
+  constructor(clock: Clock, deps: RowFileDeps, filesMax: number) {
     this.#clock = clock;
     this.#deps = deps;
+    this.#filesMax = filesMax;
   }
 
   /** @returns undefined where there is none @throws RowFileDamaged, also where the file was made from something else */
@@ -100,7 +101,7 @@ export class OpenRowFiles {
   #evict(newest: string): void {
     let bytes = sumOf(this.#opened.values(), 'byteLength');
     for (const path of this.#files.keys()) {
-      if (this.#opened.size <= FILES_MAX && bytes <= BYTES_MAX) return;
+      if (this.#opened.size <= this.#filesMax && bytes <= BYTES_MAX) return;
       const file = this.#opened.get(path);
       if (path === newest || file === undefined) continue;
       bytes -= file.byteLength;

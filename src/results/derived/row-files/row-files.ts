@@ -23,6 +23,8 @@ export interface RowFilesOptions extends Omit<RowFileBuilding, 'open'>, BuildQue
   /** Results with fewer rows get no row files; undefined: nothing does. */
   readonly rowsMin: number | undefined;
   readonly rangesAhead: RangesAhead;
+  /** How many are kept open for the next read. */
+  readonly openFilesMax: number;
   readonly onDamaged: (executionId: string, error: unknown) => void;
 }
 
@@ -38,10 +40,8 @@ export class RowFiles implements AsyncDisposable {
 
   constructor(options: RowFilesOptions) {
     this.#options = options;
-    this.#open = new OpenRowFiles(options.clock, {
-      turns: new Turns(),
-      monotonic: options.monotonic,
-    });
+    const deps = { turns: new Turns(), monotonic: options.monotonic };
+    this.#open = new OpenRowFiles(options.clock, deps, options.openFilesMax);
     this.#queue = new BuildQueue(options);
     options.files.onRemoved((name) => this.#open.forget(options.files.pathOf(name)));
   }
