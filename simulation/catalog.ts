@@ -89,7 +89,10 @@ export class CatalogServer {
     const changes = new ChangeFeed({ connect, monotonic, sleep, stalenessMaxMillis });
     const pool = new SimulatedPool(place).asPool();
     const db = new Kysely<CatalogTables>({
-      dialect: new PostgresPoolDialect({ pool, onWrite: () => changes.onWrite() }),
+      dialect: new PostgresPoolDialect({
+        connections: { take: () => pool.connect(), close: () => pool.end() },
+        onWrite: () => changes.onWrite(),
+      }),
     });
     const now = () => sql<number>`qrs_now()`;
     return new SimulatedCatalog(db, { now, version: () => changes.version(), parts: [changes] });

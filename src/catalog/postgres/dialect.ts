@@ -17,25 +17,26 @@ import {
   type QueryCompiler,
   type QueryResult,
 } from 'kysely';
-import type { Pool, PoolClient } from 'pg';
+import type { PoolClient } from 'pg';
+import type { Connections } from './connections.ts';
 import { LOCKS } from './migrate.ts';
 import { asUnavailable, isUnavailable } from './unavailable.ts';
 
-export interface PostgresConnections {
-  readonly pool: Pool;
+export interface PostgresDialectOptions {
+  readonly connections: Pick<Connections, 'take' | 'close'>;
   /** Something may have been committed. */
   readonly onWrite: () => void;
 }
 
 export class PostgresPoolDialect implements Dialect {
-  readonly #connections: PostgresConnections;
+  readonly #options: PostgresDialectOptions;
 
-  constructor(connections: PostgresConnections) {
-    this.#connections = connections;
+  constructor(options: PostgresDialectOptions) {
+    this.#options = options;
   }
 
   createDriver(): Driver {
-    return new PostgresPoolDriver(this.#connections);
+    return new PostgresPoolDriver(this.#options);
   }
 
   createQueryCompiler(): QueryCompiler {
@@ -52,16 +53,16 @@ export class PostgresPoolDialect implements Dialect {
 }
 
 class PostgresPoolDriver implements Driver {
-  readonly #connections: PostgresConnections;
+  readonly #options: PostgresDialectOptions;
 
-  constructor(connections: PostgresConnections) {
-    this.#connections = connections;
+  constructor(options: PostgresDialectOptions) {
+    this.#options = options;
   }
 
   async init(): Promise<void> {}
 
   async acquireConnection(): Promise<PooledConnection> {
-    return new PooledConnection(this.#connections);
+    return new PooledConnection(this.#options);
   }
 
   async beginTransaction(connection: PooledConnection): Promise<void> {
@@ -81,21 +82,21 @@ class PostgresPoolDriver implements Driver {
   }
 
   async destroy(): Promise<void> {
-    await this.#connections.pool.end();
+    await this.#options.connections.close();
   }
 }
 
 /** The connection of one statement or one transaction, taken from the pool when the first statement comes. */
 class PooledConnection implements DatabaseConnection {
-  readonly #pool: Pool;
+  readonly #connections: PostgresDialectOptions['connections'];
   readonly #onWrite: () => void;
   #client: PoolClient | undefined;
   #isInTransaction = false;
   /** The connection cannot be used again. */
   #isBroken = false;
 
-  constructor({ pool, onWrite }: PostgresConnections) {
-    this.#pool = pool;
+  constructor({ connections, onWrite }: PostgresDialectOptions) {
+    this.#connections = connections;
     this.#onWrite = onWrite;
   }
 
@@ -158,7 +159,7 @@ class PooledConnection implements DatabaseConnection {
 
   async #run<R>(text: string, parameters: readonly unknown[] = []): Promise<QueryResult<R>> {
     try {
-      this.#client ??= await this.#pool.connect();
+      this.#client ??= await this.#connections.take();
       const { rows, rowCount } = await this.#client.query(text, [...parameters]);
       return { rows: rows as R[], ...(rowCount !== null && { numAffectedRows: BigInt(rowCount) }) };
     } catch (error) {

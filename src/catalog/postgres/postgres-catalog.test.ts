@@ -167,6 +167,65 @@ suite('on a server', { skip: POSTGRES_MISSING ?? false }, async () => {
     await catalog.verify();
   });
 
+  test('where others have taken all other connections, it goes on with those that it has, and takes more when there are some', async (t) => {
+    await using small = await PostgresServer.start({ max_connections: '10', superuser_reserved_connections: '3' });
+    await small.run("create role app login password 'app'; grant create on database postgres to app");
+    const schema = await small.newSchema();
+    await small.run('grant all on schema public to app; alter role app set search_path = public', schema);
+    const url = small.address.replace(/qrs:[^@]*@/, 'app:app@');
+    const time = new FakeTime(0);
+    const catalog = await open(t, url, { monotonic: time.clock, connectionsMax: 4 });
+    await addQuery(catalog);
+    await catalog.version();
+    const others: Client[] = [];
+    for (;;) {
+      const client = new Client({ connectionString: url });
+      client.on('error', () => undefined);
+      try {
+        await client.connect();
+        others.push(client);
+      } catch {
+        break;
+      }
+    }
+    const ofOurs = async () => {
+      const text = `select count(*)::int as count from pg_stat_activity where application_name = 'query-results-service'`;
+      return (await small.run<{ count: number }>(text))[0]?.count;
+    };
+    // One of them listens.
+    assert.equal(await ofOurs(), 2);
+    const askAll = async () => {
+      const asked = Array.from({ length: 8 }, async () => await catalog.queries.find(7));
+      await Promise.all([...asked, catalog.check(), catalog.queries.update(7, { name: 'x' }, 1), catalog.check()]);
+    };
+    await askAll();
+    assert.equal(await ofOurs(), 2);
+    await Promise.all(others.splice(0).map(async (client) => await client.end()));
+    await time.advance(1000);
+    await askAll();
+    assert.equal(await ofOurs(), 5);
+  });
+
+  test('a database that takes no writes is told to be that, not to be away', async (t) => {
+    await using strict = await PostgresServer.start();
+    const catalog = await open(t, await strict.newSchema());
+    await addQuery(catalog);
+    await strict.run(`alter system set default_transaction_read_only = on`);
+    await strict.run('select pg_reload_conf()');
+    const takesWrites = async () =>
+      await catalog.queries.update(7, { name: 'x' }, 1).then(
+        () => true,
+        () => false,
+      );
+    while (await takesWrites()) await sleep(1, t.signal);
+    await assert.rejects(catalog.queries.update(7, { name: 'x' }, 1), {
+      name: 'CatalogUnavailable',
+      message: 'the catalog takes no changes at the moment: its database is read-only',
+    });
+    await assert.rejects(catalog.check(), { message: 'it takes no changes: its database is read-only' });
+    assert.equal((await catalog.queries.find(7))?.id, 7);
+  });
+
   test('a commit of this process is known at once, within the bound too; one of another is notified', async (t) => {
     const url = await server.newSchema();
     const bound = { stalenessMaxMillis: 3_600_000 };

@@ -11,10 +11,11 @@ import type { Catalog } from '../catalog.ts';
 import { KyselyCatalog } from '../kysely/kysely-catalog.ts';
 import type { CatalogTables } from '../kysely/tables.ts';
 import { ChangeFeed } from './change-feed.ts';
+import { Connections } from './connections.ts';
 import { PostgresPoolDialect } from './dialect.ts';
 import { migrate, requireOurs } from './migrate.ts';
 import { LATEST } from './migrations.ts';
-import { asUnavailable, isUnavailable } from './unavailable.ts';
+import { asUnavailable, isReadOnly, isUnavailable } from './unavailable.ts';
 
 const CONNECT_MILLIS_MAX = 5000;
 /** Reads and writes take milliseconds. Whatever waits longer waits for a process that is stuck. */
@@ -83,32 +84,32 @@ export async function openPostgresCatalog(url: string, options: PostgresCatalogO
   };
   const { monotonic, sleep, stalenessMaxMillis } = options;
   const changes = new ChangeFeed({ connect, monotonic, sleep, stalenessMaxMillis });
-  return new PostgresCatalog({ pool, changes, unlimited });
+  return new PostgresCatalog({ connections: new Connections(pool, monotonic), changes, unlimited });
 }
 
 interface PostgresParts {
-  readonly pool: Pool;
+  readonly connections: Connections;
   readonly changes: ChangeFeed;
   /** For what may take long. */
   readonly unlimited: ClientConfig;
 }
 
 class PostgresCatalog extends KyselyCatalog implements Catalog {
-  readonly #pool: Pool;
+  readonly #connections: Connections;
   readonly #changes: ChangeFeed;
   readonly #unlimited: ClientConfig;
 
-  constructor({ pool, changes, unlimited }: PostgresParts) {
-    const dialect = new PostgresPoolDialect({ pool, onWrite: () => changes.onWrite() });
+  constructor({ connections, changes, unlimited }: PostgresParts) {
+    const dialect = new PostgresPoolDialect({ connections, onWrite: () => changes.onWrite() });
     super(new Kysely<CatalogTables>({ dialect }), () => sql<number>`qrs_now()`, LATEST);
-    this.#pool = pool;
+    this.#connections = connections;
     this.#changes = changes;
     this.#unlimited = unlimited;
   }
 
   async check(): Promise<void> {
     try {
-      const client = await this.#pool.connect();
+      const client = await this.#connections.take();
       try {
         await requireOurs(client);
       } finally {
@@ -116,8 +117,7 @@ class PostgresCatalog extends KyselyCatalog implements Catalog {
       }
       await this.probe();
     } catch (error) {
-      const isAway = error instanceof CatalogUnavailable || isUnavailable(error);
-      throw new NotReady(isAway ? 'it cannot be reached' : reasonOf(error), { cause: error });
+      throw new NotReady(notReadyReason(error), { cause: error });
     }
   }
 
@@ -143,8 +143,13 @@ class PostgresCatalog extends KyselyCatalog implements Catalog {
     await this.#changes[Symbol.asyncDispose]();
     await this.db.destroy();
     // Kysely closes only what it has used.
-    if (!this.#pool.ended) await this.#pool.end();
+    await this.#connections.close();
   }
+}
+
+function notReadyReason(error: unknown): string {
+  if (isReadOnly(error)) return 'it takes no changes: its database is read-only';
+  return error instanceof CatalogUnavailable || isUnavailable(error) ? 'it cannot be reached' : reasonOf(error);
 }
 
 /** On a connection of its own. */
