@@ -1,8 +1,9 @@
 /**
  * The shape of every failure (contract §4): compact JSON with `error`, a stable code in X-Error-Code, nothing else. No cache may
- * keep it: what is an error to one key is an answer to another.
+ * keep it: what is an error to one key is an answer to another. A text may quote what was sent, but never a key (contract §1).
  */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import { withoutKeys } from '../domain/key.ts';
 import { CatalogUnavailable } from '../errors/catalog-unavailable.ts';
 import { RequestError } from '../errors/errors.ts';
 import { isStorageFull } from '../errors/storage-full.ts';
@@ -36,7 +37,7 @@ export function sendError(
     .header('x-error-code', answer.code)
     .header('cache-control', 'no-store')
     .header('content-type', 'application/json')
-    .send(Buffer.from(JSON.stringify({ error: answer.message, ...answer.body })));
+    .send(Buffer.from(JSON.stringify({ error: withoutKeys(answer.message), ...answer.body })));
 }
 
 /** Whether Fastify could not read the `Content-Type`, which it says in three words. */

@@ -173,6 +173,25 @@ test('no other run, query or address can be reached by a share', async (t) => {
   assert.deepEqual([byKey.status, byKey.code, byKey.body], [404, 'share_not_found', `{"error":"${NOTHING}"}`]);
 });
 
+test('an error never repeats the token, wherever it was written', async (t) => {
+  const service = await startHttpService(t);
+  const { send } = await annWrites(service);
+  await service.publish(7, CSV);
+  const { path } = await share(send, 'query/7', {});
+  const [, , , token = ''] = path.split('/');
+  const told = async (asked: string, given = token) => {
+    const answer = await service.get(asked.replace('TOKEN', given));
+    return [answer.status, ((await answer.json()) as { readonly error: string }).error];
+  };
+  const below = 'not found: GET /v1/shared/qrss_[key]/rows';
+  assert.deepEqual(await told('/v1/shared/TOKEN/rows'), [404, below]);
+  assert.deepEqual(await told('/v1/TOKEN', service.key), [404, 'not found: GET /v1/qrs_[key]']);
+  const malformed = 'The requested execution ID (ID: qrss_[key]) is invalid.';
+  assert.deepEqual(await told('/v1/execution/TOKEN/results'), [400, malformed]);
+  const limit = 'limit: found "qrss_[key]", expected a whole number, at least 0';
+  assert.deepEqual(await told('/v1/query/7/results?limit=TOKEN'), [400, limit]);
+});
+
 test('a share of an execution shows that one, also when others come, and names no other', async (t) => {
   const service = await startHttpService(t);
   const { send } = await annWrites(service);
