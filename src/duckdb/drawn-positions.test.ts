@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { DuckDBInstance } from '@duckdb/node-api';
 import type { Draw } from '../domain/sample.ts';
 import { DRAWN_HERE_MAX, drawnPositions, positionsBySmallestNumber } from './drawn-positions.ts';
-import { driverValue } from './duckdb.ts';
 import { Parameters } from './parameters.ts';
+import { driverValue } from './run-statement.ts';
 
 const connection = await (await DuckDBInstance.create(':memory:', { threads: '2' })).connect();
 

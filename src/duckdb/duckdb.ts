@@ -6,8 +6,6 @@ import {
   type DuckDBConnection,
   type DuckDBMaterializedResult,
   type DuckDBType,
-  type DuckDBValue,
-  listValue,
   StatementType,
   version,
 } from '@duckdb/node-api';
@@ -24,7 +22,8 @@ import {
 } from './instance.ts';
 import { nativeResults } from './native-results.ts';
 import { type Row, rowsOf } from './rows.ts';
-import type { ParameterValue, Statement } from './statement.ts';
+import { driverValue, runStatement } from './run-statement.ts';
+import type { Statement } from './statement.ts';
 import { vectorBytes } from './vector-bytes.ts';
 
 export type { DuckDbOptions } from './instance.ts';
@@ -71,6 +70,8 @@ export class DuckDb implements AsyncDisposable {
   #renewal: Promise<void> | undefined;
   /** Of those whose place another one has taken. */
   readonly #closing = new Set<Promise<void>>();
+  /** The last statement that was run by one thread. */
+  #byOneThread: Promise<unknown> = Promise.resolve();
   #closed = false;
 
   private constructor(instance: Instance, options: DuckDbOptions) {
@@ -89,6 +90,21 @@ export class DuckDb implements AsyncDisposable {
    */
   async query(statement: Statement, signal: AbortSignal): Promise<readonly Row[]> {
     return await this.#execute(statement, signal, (result) => rowsOf(result, statement));
+  }
+
+  /**
+   * As `query`, for a statement that all threads together had no memory for: each holds what it sorts and groups. It is run by another DuckDB,
+   * which has one thread and as much memory, and is closed after it; one such statement at a time.
+   */
+  async queryByOneThread(statement: Statement, signal: AbortSignal): Promise<readonly Row[]> {
+    const run = async () => {
+      this.#requireOpen(signal);
+      await using other = await DuckDb.open({ ...this.#options, threads: 1 });
+      return await other.query(statement, signal);
+    };
+    const running = this.#byOneThread.then(run);
+    this.#byOneThread = running.catch(() => undefined);
+    return await running;
   }
 
   /**
@@ -307,32 +323,9 @@ export class DuckDb implements AsyncDisposable {
     void this.#interruptUntil(ended.signal, () => {
       for (const connection of this.#running.keys()) connection.interrupt();
     });
-    await Promise.allSettled([...this.#running.values(), this.#renewal]);
+    await Promise.allSettled([...this.#running.values(), this.#renewal, this.#byOneThread]);
     ended.abort();
     await closeInstance(this.#instance);
     await Promise.all(this.#closing);
   }
-}
-
-/** Each step waits for a thread and then for the event loop, so there are no more of them than it takes. */
-async function runStatement(
-  connection: DuckDBConnection,
-  { text, values }: Statement,
-): Promise<DuckDBMaterializedResult> {
-  const prepared = await connection.prepare(text);
-  try {
-    prepared.bind(values.map(driverValue));
-    return await prepared.run();
-  } finally {
-    prepared.destroySync();
-  }
-}
-
-/** A value of a statement as the driver takes it. */
-export function driverValue(value: ParameterValue): DuckDBValue {
-  return isList(value) ? listValue(value) : value;
-}
-
-function isList(value: ParameterValue): value is Extract<ParameterValue, readonly unknown[]> {
-  return Array.isArray(value);
 }

@@ -220,3 +220,29 @@ test('what cannot be compared is refused, and says why', async (t) => {
   const key = await service.commandLine.get('keys', 'create', '--user', 'eve');
   assert.equal((await service.get(path, { key })).status, 404, 'of a private query');
 });
+
+test('a difference that two threads have no memory for is made by one', async (t) => {
+  const service = await startHttpService(t, { QRS_HEAVY_MEMORY: '64MB', QRS_HEAVY_THREADS: '2' });
+  const count = 400_000;
+  const long = 'x'.repeat(90);
+  const rows = (of: string) =>
+    Array.from({ length: count }, (_, n) => `${n},${of} ${(n * 7919) % count} ${long}\n`).join('');
+  const before = await service.publish(7, `n,text\n${rows('before')}`);
+  service.commandLine.now += HOUR;
+  const after = await service.publish(7, `n,text\n${rows('after')}0,before 0 ${long}\n`);
+  const { result } = await getEnvelope(service, `/v1/execution/${after.id}/diff/${before.id}?limit=1&columns=change,n`);
+  assert.deepEqual(result.rows, [{ change: 'added', n: 0 }]);
+  const { added, removed, unchanged } = (result.metadata as unknown as { diff: Record<string, number> }).diff;
+  assert.deepEqual([added, removed, unchanged], [count, count - 1, 1]);
+});
+
+test('a difference that there is no memory for is refused, with what would give more', async (t) => {
+  const service = await startHttpService(t, { QRS_HEAVY_MEMORY: '64MB', QRS_TEMP_MAX: '0' });
+  const rows = Array.from({ length: 300_000 }, (_, n) => `${n},${'x'.repeat(200)} ${n}\n`).join('');
+  const before = await service.publish(7, `n,text\n${rows}`);
+  service.commandLine.now += HOUR;
+  const after = await service.publish(7, 'n,text\n0,none\n');
+  const problem =
+    'there is not enough memory, or disk for what does not fit into it, to compare these results (QRS_HEAVY_MEMORY, QRS_TEMP_MAX)';
+  assert.deepEqual(await refusal(service, `/v1/execution/${after.id}/diff/${before.id}`), [503, 'overloaded', problem]);
+});

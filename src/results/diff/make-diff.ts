@@ -1,5 +1,8 @@
 /** Makes the difference of two results, once for all who ask for it, as parts on disk under the bound of everything derived. */
 import { allRowsOf, type Part, type ResultSet, ROW_GROUP_ROWS, rowGroupRowsFor } from '../../domain/result-set.ts';
+import { type DuckDb, isOutOfMemory, type Row } from '../../duckdb/duckdb.ts';
+import type { Statement } from '../../duckdb/statement.ts';
+import { RequestError } from '../../errors/errors.ts';
 import type { ResultStore } from '../../store/result-store.ts';
 import { compileChangeCounts, compileDiff } from '../compile/diff.ts';
 import { projectAll } from '../compile/row-encoding.ts';
@@ -48,8 +51,8 @@ function makeDiff({ from, to, columns }: DiffRequest, store: Pick<ResultStore, '
     const sources = { from: paths.slice(0, before.length), to: paths.slice(before.length) };
     const rowGroupRows = rowGroupRowsFor(parts, ROW_GROUP_ROWS, ROW_GROUP_BYTES_AIM);
     const write = async (path: string) => {
-      const writing = () => duckDb.query(compileDiff(columns, sources, { path, rowGroupRows }), signal);
-      const [written] = await during(writing);
+      const statement = compileDiff(columns, sources, { path, rowGroupRows });
+      const [written] = await during(() => queryInMemory(duckDb, statement, signal));
       return Number(written?.[0]);
     };
     const made = columnsOfDiff(columns);
@@ -62,4 +65,22 @@ function makeDiff({ from, to, columns }: DiffRequest, store: Pick<ResultStore, '
       counts: Object.fromEntries(changes.map(([change, count]) => [String(change), Number(count)])),
     };
   };
+}
+
+/** By all threads, or by one where they have no memory for it together. @throws RequestError overloaded */
+async function queryInMemory(duckDb: DuckDb, statement: Statement, signal: AbortSignal): Promise<readonly Row[]> {
+  try {
+    return await duckDb.query(statement, signal).catch(async (error: unknown) => {
+      if (!isOutOfMemory(error)) throw error;
+      return await duckDb.queryByOneThread(statement, signal);
+    });
+  } catch (error) {
+    if (!isOutOfMemory(error)) throw error;
+    const told = new RequestError(
+      'overloaded',
+      'there is not enough memory, or disk for what does not fit into it, to compare these results (QRS_HEAVY_MEMORY, QRS_TEMP_MAX)',
+    );
+    told.cause = error;
+    throw told;
+  }
 }
