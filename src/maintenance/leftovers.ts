@@ -22,7 +22,8 @@ export async function deleteStaged(
   undeleted: Undeleted,
   signal: AbortSignal,
 ): Promise<{ readonly folders: number; readonly bytes: number }> {
-  const staged = (await foldersIn(stagingDirectory)).filter(isStagingName);
+  const found = (await undeleted.attempt(() => foldersIn(stagingDirectory), signal)) ?? [];
+  const staged = found.filter(isStagingName);
   const leases = await catalog.leases.list(LEASE_KINDS.write);
   let folders = 0;
   let bytes = 0;
@@ -49,7 +50,7 @@ export async function deleteDerived(
   signal: AbortSignal,
 ): Promise<number> {
   let bytes = 0;
-  for (const entry of await entriesOf(derivedDirectory)) {
+  for (const entry of (await undeleted.attempt(() => entriesOf(derivedDirectory), signal)) ?? []) {
     await letOthersRun();
     signal.throwIfAborted();
     const { name } = entry;

@@ -1,7 +1,7 @@
 /** The sweep deletes what has expired and what writers left behind, and never what is being read or written. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Catalog, Executions } from '../../src/catalog/catalog.ts';
@@ -232,6 +232,28 @@ test('what cannot be deleted is told, and keeps nothing else from being deleted'
     message: `1 leftover cannot be deleted: EACCES: permission denied, unlink '${denied}'; give this user the right to, or remove what is named; all others were deleted`,
   });
   assert.deepEqual(await keys(place), [denied]);
+});
+
+test('a folder that cannot be looked into is told, and keeps nothing else from being deleted', async () => {
+  await using place = await Workplace.open();
+  // A link to itself can be followed by nobody, whoever runs this test.
+  const closed = join(place.staging, 'closed');
+  await mkdir(place.staging, { recursive: true });
+  await symlink('closed', closed);
+  for (const folder of ['stagingDirectory', 'derivedDirectory'] as const) {
+    await beginWriting(place, ID, deadHolder());
+    const later = { ...place.dependencies, [folder]: closed, clock: () => Date.now() + 2 * DAY_MILLIS };
+    await publishOne(place, 1);
+    const swept: number[] = [];
+    await assert.rejects(
+      sweepAll(later, NEVER, ({ expired }) => swept.push(expired)),
+      {
+        constructor: SweepStopped,
+        message: `1 leftover cannot be deleted: ELOOP: too many symbolic links encountered, scandir '${closed}'; give this user the right to, or remove what is named; all others were deleted`,
+      },
+    );
+    assert.deepEqual([swept, await keys(place)], [[1], []], folder);
+  }
 });
 
 test('an answer under an Idempotency-Key is kept for its day, though the clock of the host that sweeps is hours ahead', async () => {
