@@ -66,6 +66,12 @@ for (const { limit, pages, target } of WALKS) {
     return performance.now() - from;
   };
   const [floor, beside] = await medianMillis(TURNS, bareWalk, copying);
+  const compressed = (turn: number) => walk(limit, pages, '', 10 * turn + 5, { ...headers, 'accept-encoding': 'gzip' });
+  for (let turn = 0; turn < WARMING_TURNS; turn += 1) await compressed(TURNS + 1 + turn);
+  const [packed, plain] = await medianMillis(TURNS, compressed, (turn) => walk(limit, pages, '', 10 * turn + 7));
+  print(
+    `  accepted as gzip / as it is: ${(packed / plain).toFixed(2)} × (${packed.toFixed(0)} ms / ${plain.toFixed(0)} ms)`,
+  );
   print(
     `  the same bytes from a bare server: ${(floor / beside).toFixed(2)} × (${floor.toFixed(0)} ms / ${beside.toFixed(0)} ms)`,
   );
@@ -83,13 +89,13 @@ report(
 );
 connection.closeSync();
 
-async function walk(limit: number, pages: number, more: string, start: number): Promise<number> {
+async function walk(limit: number, pages: number, more: string, start: number, sent = headers): Promise<number> {
   const from = performance.now();
   let next: string | undefined =
     `${service.url}/v1/execution/${execution}/results?limit=${limit}&offset=${start}${more}`;
   for (let page = 0; page < pages; page += 1) {
     if (next === undefined) throw new Error(`the walk ended after ${page} of ${pages} pages`);
-    const { link } = await countBytes(next, { agent, headers });
+    const { link } = await countBytes(next, { agent, headers: sent });
     next = /^<([^>]+)>; rel="next"$/.exec(String(link ?? ''))?.[1];
   }
   return performance.now() - from;

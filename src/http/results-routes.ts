@@ -16,7 +16,7 @@ import { answerStatus } from '../results/status.ts';
 import { principalOf, queryStringOf } from './authenticate.ts';
 import { clientUrlOf } from './client-url.ts';
 import { goneSignal } from './gone-signal.ts';
-import { type SendOptions, sendAnswer } from './send-answer.ts';
+import { compressAhead, type SendOptions, sendAnswer } from './send-answer.ts';
 
 export interface ResultsRoutesOptions extends SendOptions {
   /** Scheme and host for `next_uri`; undefined: as the client addressed the service. */
@@ -82,7 +82,10 @@ type MakeRequest = (
 ) => ResultsRequest;
 
 /** What is asked for by requests below the prefix. */
-export function requestsBelow(prefix: string, { publicUrl }: Pick<ResultsRoutesOptions, 'publicUrl'>): MakeRequest {
+export function requestsBelow(
+  prefix: string,
+  { publicUrl, compressed }: Pick<ResultsRoutesOptions, 'publicUrl' | 'compressed'>,
+): MakeRequest {
   return (request, target, ending, cachePolicy) => {
     const parameters = parseQueryString(queryStringOf(request));
     return {
@@ -97,6 +100,7 @@ export function requestsBelow(prefix: string, { publicUrl }: Pick<ResultsRoutesO
       ifRange: headerText(request.headers['if-range']),
       wantsDigest: wantsSha256(request.headers['want-repr-digest']),
       base: (publicUrl ?? clientUrlOf(request)) + prefix,
+      prepareNext: (byteChunks, etag) => compressAhead(byteChunks, etag, request, { compressed }),
     };
   };
 }

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { test } from 'node:test';
+import { gunzipSync } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Turns } from '../domain/turns.ts';
 import { RequestStats } from '../observation/request-stats.ts';
 import { CompressedCache } from './compressed-cache.ts';
-import { sendAnswer } from './send-answer.ts';
+import { compressAhead, sendAnswer } from './send-answer.ts';
 import { UnsentAnswers } from './unsent-answers.ts';
 
 /** A reply whose stream nobody reads, as when the connection closed before. */
@@ -42,3 +43,26 @@ for (const when of ['before', 'after'] as const) {
     assert.equal(isGivenBack, true);
   });
 }
+
+test('what is compressed ahead may be overwritten at once, as when it is sent meanwhile and its memory is used for the next', async () => {
+  const compressed = new CompressedCache(100_000);
+  const page = Buffer.from('a page '.repeat(10_000));
+  const request = { headers: { 'accept-encoding': 'gzip' } } as unknown as FastifyRequest;
+  compressAhead([page], '"tag"', request, { compressed });
+  page.fill(0);
+  // Nothing is compressed here: there is something already.
+  const sent = await compressed.get([], '"tag"', 'gzip');
+  assert.equal(gunzipSync(sent).toString(), 'a page '.repeat(10_000));
+});
+
+test('a page of less than a packet, or for a client that accepts nothing compressed, is not compressed ahead', async () => {
+  const compressed = new CompressedCache(100_000);
+  for (const [length, accepted] of [
+    [1399, 'gzip'],
+    [1400, 'identity'],
+  ] as const) {
+    const request = { headers: { 'accept-encoding': accepted } } as unknown as FastifyRequest;
+    compressAhead([Buffer.alloc(length)], `"${length}"`, request, { compressed });
+    assert.deepEqual(gunzipSync(await compressed.get([], `"${length}"`, 'gzip')), Buffer.alloc(0));
+  }
+});

@@ -8,6 +8,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { letOthersRun } from '../domain/time.ts';
 import type { Turns } from '../domain/turns.ts';
 import type { Answer, AnswerBody, AnswerSize } from '../results/answer.ts';
+import { giveBack } from '../results/give-back.ts';
 import { isClientGone } from '../results/limits/client-gone.ts';
 import { type ByteChunks, byteLengthOf, cutBytes } from '../results/read/byte-chunks.ts';
 import { type ByteSlice, resolveRange } from '../results/request/byte-range.ts';
@@ -172,6 +173,24 @@ async function sendWhole(
   const rest = givenOut(sent);
   const chunks = { first: await rest.next(), rest, onError: () => undefined };
   return reply.send(streamOf(chunks, sending, undefined));
+}
+
+/** Compresses a page that the client of this request is about to ask for, as it will want it. The bytes are not read later. */
+export function compressAhead(
+  byteChunks: ByteChunks,
+  etag: string,
+  request: FastifyRequest,
+  { compressed }: Pick<SendOptions, 'compressed'>,
+): void {
+  const encoding = negotiateEncoding(request.headers['accept-encoding']);
+  if (encoding === undefined || byteLengthOf(byteChunks) < COMPRESSED_BYTES_MIN) return;
+  const copy = Buffer.concat(byteChunks);
+  const compressing = compressed.get([copy], etag, encoding);
+  // Where it fails, whoever asks for the page is told.
+  compressing.then(
+    () => giveBack(copy),
+    () => giveBack(copy),
+  );
 }
 
 /** The digest of a finished answer, for a client that wants it. Between chunks other requests have their turn. */

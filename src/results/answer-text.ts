@@ -99,6 +99,7 @@ function readAhead(
     const following = { ...asked, request, plan, tellWay };
     const opened = await openPage(following, format, lightOnly(read), signal);
     const answer = await finishText(respondText(following, format, opened), signal);
+    request.prepareNext?.(answer.page.byteChunks, etagOf(identity));
     return { ...answer, way };
   });
 }

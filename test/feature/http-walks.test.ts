@@ -43,8 +43,8 @@ interface Seen {
 }
 
 /** A page, and the path of the next. */
-async function page(url: string, key: string, path: string, signal?: AbortSignal): Promise<Seen> {
-  const response = await fetch(url + path, { headers: { 'x-service-api-key': key }, ...(signal && { signal }) });
+async function page(url: string, key: string, path: string, encoding = 'identity'): Promise<Seen> {
+  const response = await fetch(url + path, { headers: { 'x-service-api-key': key, 'accept-encoding': encoding } });
   const body = await response.text();
   assert.equal(response.status, 200, body);
   const [, next] = /^<([^>]+)>; rel="next"$/.exec(response.headers.get('link') ?? '') ?? [];
@@ -165,6 +165,22 @@ test('a sorted walk finds its pages read, too, and is told that they are of a vi
   );
 });
 
+test('who walks and accepts compressed pages has the next one compressed, too, and may ask for it in any way', async (t) => {
+  const service = await startHttpService(t, SETTINGS);
+  const path = await withRowFiles(service);
+  const expected = await walk(service, `${path}?limit=1000`);
+  const ask = async (path: string | undefined, encoding: string) =>
+    await page(service.url, service.key, path ?? '', encoding);
+  const first = await ask(`${path}?limit=1000`, 'gzip');
+  const ofOne = await cacheBytes(service, 'compressed');
+  const second = await ask(first.next, 'gzip');
+  // All pages are about as large, and this is the third.
+  while ((await cacheBytes(service, 'compressed')) < 2.5 * ofOne) await sleep(5, t.signal);
+  const pages = [first, second];
+  for (const encoding of ['gzip', 'identity', 'br', 'gzip']) pages.push(await ask(pages.at(-1)?.next, encoding));
+  assert.deepEqual(pages, expected);
+});
+
 /** Walks until the end, leaves in the middle of some pages, and compares each page with that of a service without row files. */
 async function compareWalk(service: HttpService, plainUrl: string, start: string, random: Random): Promise<void> {
   for (let next: string | undefined = start; next !== undefined; ) {
@@ -173,8 +189,9 @@ async function compareWalk(service: HttpService, plainUrl: string, start: string
       left.destroy();
       await once(left, 'close');
     }
+    const encoding = random.pick(['identity', 'gzip', 'br']);
     const [own, plain]: readonly Seen[] = await Promise.all([
-      page(service.url, service.key, next),
+      page(service.url, service.key, next, encoding),
       page(plainUrl, service.key, next),
     ]);
     assert.deepEqual(own, plain, next);
@@ -220,10 +237,10 @@ test('many who walk at once, the same pages and others, get what they would get 
   assert.deepEqual(service.faults, []);
 });
 
-/** Bytes of encoded ranges in memory. */
-async function rangeBytes({ url }: Pick<HttpService, 'url'>): Promise<number> {
+/** Bytes of a kind of answers, or of what they are made of, in memory. */
+async function cacheBytes({ url }: Pick<HttpService, 'url'>, cache: string): Promise<number> {
   const metrics = await (await fetch(`${url}/metrics`)).text();
-  return Number(/^qrs_cache_bytes\{cache="ranges_ahead"\} (\d+)$/m.exec(metrics)?.[1]);
+  return Number(new RegExp(`^qrs_cache_bytes\\{cache="${cache}"\\} (\\d+)$`, 'm').exec(metrics)?.[1]);
 }
 
 test('a sorted walk without row files is read in encoded ranges: no page asks DuckDB once it has begun, and no row file is built', async (t) => {
@@ -238,7 +255,7 @@ test('a sorted walk without row files is read in encoded ranges: no page asks Du
   );
   // The first is not known to be of a walk, and the second begins the encoded range.
   assert.deepEqual(await cacheSince(service, before, 12), ['miss', 'miss', 'miss', ...Array(9).fill('hit')]);
-  assert.ok((await rangeBytes(service)) > 0);
+  assert.ok((await cacheBytes(service, 'ranges_ahead')) > 0);
   assert.deepEqual(
     service.observed.filter(({ kind }) => kind === 'row_files_built'),
     [],
@@ -261,7 +278,7 @@ for (const [source, sort, first] of [
       numbers,
       Array.from({ length: 10_000 }, (_, index) => Math.abs(first - index)),
     );
-    assert.ok((await rangeBytes(service)) > 0);
+    assert.ok((await cacheBytes(service, 'ranges_ahead')) > 0);
   });
 }
 
@@ -272,13 +289,13 @@ test('whoever walks in CSV, over few of many columns, or where there is no memor
   const path = `/v1/execution/${id}/results`;
   for (const start of [`${path}/csv?sort_by=a desc&limit=500`, `${path}?sort_by=a desc&limit=500&columns=a`]) {
     assert.equal((await walk(service, start)).length, 6);
-    assert.equal(await rangeBytes(service), 0, start);
+    assert.equal(await cacheBytes(service, 'ranges_ahead'), 0, start);
   }
   const settings = { ...SETTINGS, QRS_PAGE_CACHE: '0' };
   const { server, close } = await openServer(service.commandLine, settings);
   t.after(close);
   assert.equal((await walk({ ...service, url: server.url }, `${path}?sort_by=a desc&limit=500`)).length, 6);
-  assert.equal(await rangeBytes(server), 0);
+  assert.equal(await cacheBytes(server, 'ranges_ahead'), 0);
 });
 
 test('where the wide rows of a view lie together, these are not encoded ahead', async (t) => {
@@ -288,7 +305,7 @@ test('where the wide rows of a view lie together, these are not encoded ahead', 
   let next: string | undefined = `/v1/execution/${id}/results?sort_by=n desc&limit=10`;
   // The fourth waits for what was begun by the one before it, if not by the second.
   for (let count = 0; count < 5; count += 1) next = (await page(service.url, service.key, next ?? '')).next;
-  const bytes = await rangeBytes(service);
+  const bytes = await cacheBytes(service, 'ranges_ahead');
   assert.ok(bytes < 1_200_000, `${bytes} bytes where the wide rows have 1,200,000`);
 });
 
@@ -313,7 +330,7 @@ test('whoever walks over a view, or while row files are built, gets what there i
     });
     const walks = [...starts, starts[0] ?? ''].map((start) => compareWalk(service, plainUrl, start, random));
     await Promise.all(walks);
-    const bytes = await rangeBytes(service);
+    const bytes = await cacheBytes(service, 'ranges_ahead');
     t.diagnostic(`encoded ranges of ${bytes} bytes`);
     mostBytes = Math.max(mostBytes, bytes);
   }

@@ -43,7 +43,12 @@ export interface ResultsRequest {
   readonly base: string;
   /** Where further pages are, below the base; absent: at the results of the execution. */
   readonly pagesAt?: string;
+  /** Told of the page that follows, where that is read before it is asked for. */
+  readonly prepareNext?: PrepareNext;
 }
+
+/** @param byteChunks of the page, to be read at once and not later @param etag of the page */
+export type PrepareNext = (byteChunks: readonly Uint8Array[], etag: string) => void;
 
 /**
  * A request for a whole answer, by whoever has no headers to ask with.
