@@ -178,15 +178,17 @@ describe('shares', () => {
     assert.deepEqual(only(rows, 'total_TVL', 'num_stakers'), [[0, 1]]);
   });
 
-  test('the latest exchange rate of a strategy counts; without a rate it counts one to one', async () => {
+  test('the latest exchange rate of a strategy that is known counts; without a rate it counts one to one', async () => {
     const rows = await rowsIn('operator-stats', {
       increased: [
         [OPERATOR_A, ANN, 'swETH', '10'],
         [OPERATOR_A, ANN, 'ETHx', '10'],
       ],
       rates: [
+        ['swETH', null, 40],
         ['swETH', 1.5, 30],
         ['swETH', 1.1, 20],
+        ['ETHx', null, 20],
       ],
     });
     assert.deepEqual(only(rows, 'strategy_08_TVL', 'strategy_04_TVL', 'total_TVL'), [[15, 10, 25]]);

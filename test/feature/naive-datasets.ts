@@ -29,7 +29,7 @@ export interface RestakingSources {
   readonly increased: readonly ShareChange[];
   readonly decreased: readonly ShareChange[];
   readonly statuses: readonly (Place & { readonly operator: Text; readonly avs: Text; readonly status: number })[];
-  readonly rates: readonly (Place & { readonly strategy: Text; readonly rate: number })[];
+  readonly rates: readonly (Place & { readonly strategy: Text; readonly rate: number | null })[];
   readonly operators: readonly (Metadata & { readonly operator: Text })[];
   readonly avss: readonly (Metadata & { readonly avs: Text })[];
 }
@@ -118,7 +118,7 @@ function reckon(sources: RestakingSources) {
   for (const change of sources.increased) add(change, 1n);
   for (const change of sources.decreased) add(change, -1n);
 
-  const ratesOf = byKey(sources.rates, ({ strategy }) => lower(strategy));
+  const ratesOf = byKey(sources.rates, ({ strategy, rate }) => (rate === null ? null : lower(strategy)));
   const pairsOf = byKey(sources.statuses, ({ avs, operator }) =>
     avs === null || operator === null ? null : `${avs} ${operator}`.toLowerCase(),
   );

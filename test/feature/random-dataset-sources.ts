@@ -63,7 +63,7 @@ export function randomRestaking(random: Random): RestakingSources {
     })),
     rates: listOf(random, 12, () => ({
       strategy: strategy(),
-      rate: random.pick([0, 1, 1.1, 1.0470287, 2.5e-7, 3e9]),
+      rate: random.pick([null, 0, 1, 1.1, 1.0470287, 2.5e-7, 3e9]),
       ...place(),
     })),
     operators: listOf(random, 8, () => ({ operator: operator(), ...metadata() })),

@@ -30,7 +30,7 @@ export interface World {
   readonly increased?: Events;
   readonly decreased?: Events;
   readonly statuses?: Statuses;
-  readonly rates?: readonly (readonly [token: string, rate: number, block: number])[];
+  readonly rates?: readonly (readonly [token: string, rate: number | null, block: number])[];
   readonly operators?: readonly (readonly [operator: Address, name: string, website: string, updatedAt?: string])[];
   readonly avss?: readonly (readonly [avs: Address, name: string, website: string])[];
 }

@@ -8,6 +8,7 @@ rate_by_age AS (
   SELECT lower(strategy) AS strategy, rate,
     ROW_NUMBER() OVER (PARTITION BY lower(strategy) ORDER BY block_number DESC, log_index DESC) AS age
   FROM restaking.strategy_exchange_rate
+  WHERE rate IS NOT NULL
 ),
 strategy_rate AS (
   SELECT listed_strategy.token, listed_strategy.strategy, COALESCE(rate_by_age.rate, 1e0) AS rate
