@@ -87,10 +87,17 @@ export function label(lengthMax: number): (text: string) => string {
   };
 }
 
-/** The same, of words that may be repeated. */
-export function labels(lengthMax: number): (text: string, before?: readonly string[]) => readonly string[] {
+/** The same, of words that may be repeated: each counts once. */
+export function labels(
+  countMax: number,
+  lengthMax: number,
+): (text: string, before?: readonly string[]) => readonly string[] {
   const one = label(lengthMax);
-  return (text, before = []) => [...before, one(text)];
+  return (text, before = []) => {
+    const all = [...new Set([...before, one(text)])];
+    if (all.length > countMax) throw new InvalidArgumentError(`Expected up to ${countMax}.`);
+    return all;
+  };
 }
 
 /** Collects `NAME=VALUE`; the value may be empty and have further equals signs in it. */

@@ -10,6 +10,7 @@ import {
   type QueryChanges,
   type QueryDefinition,
   TAG_LENGTH_MAX,
+  TAGS_MAX,
   whatRuns,
 } from '../domain/query.ts';
 import {
@@ -74,7 +75,7 @@ function addAdd(queries: Command, context: CommandContext): void {
     .option('--private', 'only its owner (and the members of the team) may read it')
     .option('--name <text>', 'what the query is called', label(QUERY_NAME_LENGTH_MAX))
     .option('--description <text>', 'what its results are', label(QUERY_DESCRIPTION_LENGTH_MAX))
-    .option('--tag <tag...>', 'its tags', labels(TAG_LENGTH_MAX))
+    .option('--tag <tag...>', 'its tags', labels(TAGS_MAX, TAG_LENGTH_MAX))
     .option('--describe <column=text>', 'what a column means; may be repeated', columnDescriptions);
   sqlOptions(add)
     .option('--json', 'print JSON')
@@ -85,7 +86,7 @@ function addAdd(queries: Command, context: CommandContext): void {
         visibility: options.private ? 'private' : 'public',
         ...(options.name !== undefined && { name: options.name }),
         ...(options.description !== undefined && { description: options.description }),
-        ...(options.tag !== undefined && { tags: [...new Set(options.tag)] }),
+        ...(options.tag !== undefined && { tags: options.tag }),
         ...describedBy(undefined, options.describe),
       };
       await withService(context, async (service) => {
@@ -104,7 +105,7 @@ function addSet(queries: Command, context: CommandContext): void {
     .argument('<id>', 'the id of the query', queryId)
     .option('--name <text>', 'what the query is called', label(QUERY_NAME_LENGTH_MAX))
     .option('--description <text>', 'what its results are', label(QUERY_DESCRIPTION_LENGTH_MAX))
-    .option('--tag <tag...>', 'its tags, instead of those before', labels(TAG_LENGTH_MAX))
+    .option('--tag <tag...>', 'its tags, instead of those before', labels(TAGS_MAX, TAG_LENGTH_MAX))
     .option(
       '--describe <column=text>',
       'what a column means; without a text: nothing more; may be repeated',
@@ -172,7 +173,7 @@ function changesOf(options: SetOptions): QueryChanges {
   return {
     ...(name !== undefined && { name }),
     ...(description !== undefined && { description }),
-    ...(tag !== undefined && { tags: [...new Set(tag)] }),
+    ...(tag !== undefined && { tags: tag }),
     ...((user ?? team) !== undefined && { owner: ownerOf(options) }),
     ...(options.private && { visibility: 'private' as const }),
     ...(options.public && { visibility: 'public' as const }),

@@ -202,6 +202,12 @@ test('a query is changed only in what is named, and removed when nothing of it i
     visibility: 'private',
     tags: ['dex', 'daily'],
   });
+  const tags = Array.from({ length: 51 }, (_, index) => `tag ${index}`);
+  const tooMany = await qrs.run(['queries', 'set', '7', '--tag', ...tags]);
+  assert.deepEqual(
+    [tooMany.code, tooMany.err],
+    [2, "error: option '--tag <tag...>' argument 'tag 50' is invalid. Expected up to 50.\n"],
+  );
   const archived = { ...before, description: 'Of each chain.', tags: ['dex', 'daily'], archived: true };
   assert.deepEqual(await set('--public', '--archive', '--description', 'Of each chain.'), archived);
   const submitting = await qrs.run(['executions', 'submit', '--query', '7']);
