@@ -20,6 +20,8 @@ class World {
   lookFails = false;
   /** How many attempts cannot be written down. */
   unwritable = 0;
+  /** Until it is resolved, the catalog answers no question that is asked meanwhile. */
+  answering: Promise<void> | undefined;
   #waiting: DueDelivery[] = [];
 
   add(webhookId: string, count: number): void {
@@ -48,10 +50,12 @@ class World {
         hasActive: async () => true,
         listDue: async (ofEach: number) => {
           const counts = new Map<string, number>();
-          return this.#waiting.filter(({ webhook: { id } }) => {
+          const due = this.#waiting.filter(({ webhook: { id } }) => {
             counts.set(id, (counts.get(id) ?? 0) + 1);
             return (counts.get(id) ?? 0) <= ofEach;
           });
+          await this.answering;
+          return due;
         },
         record: async (attempt: RecordedAttempt) => {
           if (this.unwritable > 0) {
@@ -124,6 +128,24 @@ test('four messages are on their way to one webhook, and 32 in all', async () =>
     assert.equal(world.sent.length, 33);
   });
   assert.deepEqual(world.faults, []);
+});
+
+test('a message that arrives while the outbox is asked is not sent again because of what the outbox said before', async () => {
+  const world = new World();
+  world.add('a', 2);
+  await world.during(async () => {
+    const answering = Promise.withResolvers<void>();
+    world.answering = answering.promise;
+    world.time.advance(1000);
+    await world.settle();
+    world.sent[0]?.answer(TAKEN);
+    await world.settle();
+    world.answering = undefined;
+    answering.resolve();
+    await world.settle();
+    assert.equal(world.sent.length, 2);
+    assert.equal(world.recorded.length, 1);
+  });
 });
 
 test('webhooks that failed take one place each, half of all together, and come after the others', async () => {

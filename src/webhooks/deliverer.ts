@@ -79,6 +79,8 @@ class Deliverer {
   readonly #deps: DelivererDeps;
   /** By webhook and event. */
   readonly #inFlight = new Map<string, { readonly webhookId: string; readonly ended: Promise<void> }>();
+  /** Those that have ended since the outbox was asked. It may answer as it was before, when they were due. */
+  readonly #endedSince = new Set<string>();
   readonly #troubled = new Set<string>();
   #pause = new AbortController();
 
@@ -97,6 +99,7 @@ class Deliverer {
           if (!(await catalog.webhooks.hasActive())) return;
           await tellStale().catch((error: unknown) => onFault('looking for stale datasets', error));
         }
+        this.#endedSince.clear();
         this.#begin(await catalog.webhooks.listDue(OF_EACH_MAX), signal);
         await this.#untilNext(signal);
       }
@@ -111,9 +114,10 @@ class Deliverer {
       if (signal.aborted || this.#inFlight.size >= IN_FLIGHT_MAX) return;
       const { webhook, eventId } = delivery;
       const name = `${webhook.id} ${eventId}`;
-      if (this.#inFlight.has(name) || !this.#hasRoom(webhook.id)) continue;
+      if (this.#inFlight.has(name) || this.#endedSince.has(name) || !this.#hasRoom(webhook.id)) continue;
       const ended = this.#attempt(delivery, signal).finally(() => {
         this.#inFlight.delete(name);
+        this.#endedSince.add(name);
         this.#pause.abort();
       });
       this.#inFlight.set(name, { webhookId: webhook.id, ended });
