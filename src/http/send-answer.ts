@@ -185,12 +185,9 @@ export function compressAhead(
   const encoding = negotiateEncoding(request.headers['accept-encoding']);
   if (encoding === undefined || byteLengthOf(byteChunks) < COMPRESSED_BYTES_MIN) return;
   const copy = Buffer.concat(byteChunks);
-  const compressing = compressed.get([copy], etag, encoding);
+  const done = () => giveBack(copy);
   // Where it fails, whoever asks for the page is told.
-  compressing.then(
-    () => giveBack(copy),
-    () => giveBack(copy),
-  );
+  compressed.get([copy], etag, encoding).then(done, done);
 }
 
 /** The digest of a finished answer, for a client that wants it. Between chunks other requests have their turn. */

@@ -22,8 +22,8 @@ export async function deleteStaged(
   undeleted: Undeleted,
   signal: AbortSignal,
 ): Promise<{ readonly folders: number; readonly bytes: number }> {
-  const found = (await undeleted.attempt(() => foldersIn(stagingDirectory), signal)) ?? [];
-  const staged = found.filter(isStagingName);
+  const folderNames = (await undeleted.attempt(() => foldersIn(stagingDirectory), signal)) ?? [];
+  const staged = folderNames.filter(isStagingName);
   const leases = await catalog.leases.list(LEASE_KINDS.write);
   let folders = 0;
   let bytes = 0;

@@ -3,11 +3,12 @@ import type { RequestStats } from '../observation/request-stats.ts';
 import type { Answer } from './answer.ts';
 import { keepPage } from './cache/finished-pages.ts';
 import type { ResultsDeps } from './deps.ts';
+import type { IdentifiedRequest } from './identified.ts';
 import { planRead } from './plan/read-plan.ts';
 import { lightOnly } from './read/light-reads.ts';
 import { openPage } from './read/open-page.ts';
 import type { TextFormat } from './request/format.ts';
-import { parseSharedParameters, type ResultsRequest } from './request/results-request.ts';
+import { parseSharedParameters } from './request/results-request.ts';
 import { etagOf, matchesEtag } from './respond/cache-policy.ts';
 import { respondUnchanged } from './respond/envelope-answer.ts';
 import type { NextPage } from './respond/next-page.ts';
@@ -23,10 +24,7 @@ import {
 } from './respond/text.ts';
 
 /** A request that has been planned, and all that is known of its answer. */
-export interface PlannedRequest extends TextRequest, ParquetRequest, StreamRequest {
-  /** The identity of the answer to another request for the same rows. */
-  readonly identify: (request: ResultsRequest) => string;
-}
+export type PlannedRequest = TextRequest & ParquetRequest & StreamRequest & Pick<IdentifiedRequest, 'identify'>;
 
 type TextDeps = Pick<ResultsDeps, 'read' | 'caches' | 'monotonic' | 'settings'>;
 

@@ -24,7 +24,7 @@ export interface IdentifiedRequest {
   /** What a Parquet file says of the query. */
   readonly words: QueryWords | undefined;
   readonly identity: string;
-  /** The identity of the answer, were it asked for in this way. */
+  /** The identity of the answer to another request for the same rows. */
   readonly identify: (request: ResultsRequest) => string;
   /** Whether it is a sample without a seed, which is another one each time: no answer to it is kept. */
   readonly isNewSample: boolean;

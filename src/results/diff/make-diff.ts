@@ -76,11 +76,10 @@ async function queryInMemory(duckDb: DuckDb, statement: Statement, signal: Abort
     });
   } catch (error) {
     if (!isOutOfMemory(error)) throw error;
-    const told = new RequestError(
+    throw new RequestError(
       'overloaded',
       'there is not enough memory, or disk for what does not fit into it, to compare these results (QRS_HEAVY_MEMORY, QRS_TEMP_MAX)',
+      { cause: error },
     );
-    told.cause = error;
-    throw told;
   }
 }
